@@ -8,11 +8,11 @@ from tests.architecture.modules import SOURCE, modules
 
 _ROOT = SOURCE.parents[1]
 _NOT_YET_PLAIN = {
-    "commands", "engine", "extensions", "features", "frontends", "permissions", "providers", "session", "types",
+    "commands", "engine", "features", "session", "types",
 }  # fmt: skip
 """Packages that still have such words; one that has none any more leaves the list."""
 _NOT_YET_NAMED = {
-    "commands", "engine", "extensions", "features", "frontends", "permissions", "providers", "session", "types",
+    "engine", "features", "session", "types",
 }  # fmt: skip
 """Packages whose modules or classes have names that are neither ordinary words nor in the glossary."""
 _NOT_YET_SMALL = {
@@ -32,7 +32,11 @@ _WORDS = re.compile(
 )
 _OPENINGS = re.compile(r'"""The same\b[^\n]*')
 """A docstring that cannot be read without the one above it."""
-_TRUE_USES: dict[str, tuple[str, ...]] = {}
+_TRUE_USES: dict[str, tuple[str, ...]] = {
+    "frontends/tui/completion/emoji.py": ("door 🚪",),
+    "providers/offline/conversation.py": ("continue|go on|carry on",),
+    "providers/offline/planner.py": ("fix|repair|mend|debug",),
+}
 """Sentences by file in which such a word is the right one."""
 _NAMES = frozenset({
     "around", "beside", "chores", "crew", "desk", "door", "errands", "ground", "grounds", "hearing",

@@ -288,6 +288,6 @@ async def test_words_of_other_conversations_are_found_again(tmp_path: Path):
     assert isinstance(found, Says) and first in found.text and "user: which apples keep?" in found.text
     assert commanded.session.id not in found.text
     nothing = await commanded.run("/recall bananas")
-    assert isinstance(nothing, Says) and "Nobody" in nothing.text
+    assert isinstance(nothing, Says) and "No other conversation" in nothing.text
     with pytest.raises(UsageError):
         await commanded.run("/recall")

@@ -85,7 +85,7 @@ async def test_a_run_is_paused_gone_on_with_and_its_agents_directed(tmp_path: Pa
         assert "is paused" in await desk.say(f"{run_id} pause")
         assert "paused" in await desk.say("")
         assert "Agent 1 (agent 1) is skipped." in await desk.say(f"{run_id} skip 1")
-        assert "goes on" in await desk.say(f"{run_id} resume")
+        assert "continues" in await desk.say(f"{run_id} resume")
         await _asked(desk, "c")
         assert "is stopped" in await desk.say(f"{run_id} stop 3")
         (task,) = await desk.made.team.over()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.extensions.frontmatter import Front, read_front, text_of, truth, words
+from bridle.extensions.frontmatter import ParsedFrontmatter, read_front, text_of, truth, words
 
 
-def read(text: str) -> Front:
+def read(text: str) -> ParsedFrontmatter:
     return read_front(text, file="SKILL.md")
 
 
@@ -20,7 +20,7 @@ def test_header_and_body_are_told_apart():
 
 @pytest.mark.parametrize("text", ["no header", "--- not alone\nx", "---\nnever: closed\n", ""])
 def test_text_without_a_header_is_all_body(text: str):
-    assert read(text) == Front(body=text)
+    assert read(text) == ParsedFrontmatter(body=text)
 
 
 def test_header_reads_lists_and_objects():

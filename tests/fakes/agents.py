@@ -16,7 +16,7 @@ from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.teams.feature import TEAM, TeamsFeature
 from bridle.features.teams.feature import Team as Mates
 from bridle.host.background import BackgroundShells
-from bridle.providers.scripted import Asked, ScriptedProvider
+from bridle.providers.scripted import ScriptedProvider, SeenRequest
 from bridle.tools.agent import TOOL as AGENT
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import TranscriptPath, make_session, make_writer
@@ -74,7 +74,7 @@ class FakeMinds:
     async def close(self) -> None:
         pass
 
-    def requests(self, key: str) -> list[Asked]:
+    def requests(self, key: str) -> list[SeenRequest]:
         return self.scripts[key].requests
 
 

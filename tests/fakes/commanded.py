@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
-from bridle.commands.interpreter import Entrance
+from bridle.commands.interpreter import CommandInterpreter
 from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
 from bridle.engine.hook_door import HookDoor
@@ -88,7 +88,7 @@ class Commanded:
             screen=screen,
             leave=self._leave,
         )
-        entrance = Entrance(self.context)
+        entrance = CommandInterpreter(self.context)
         self.server.interpret = entrance.interpret
         self.inbox.may_join = entrance.may_join
         self.server.change(attach=attach)

@@ -123,5 +123,5 @@ def test_the_reason_names_the_rule():
     decision = bash("odd-runner curl", DENIED, "bypassPermissions")
 
     assert decision.reason == (
-        "it names what rule Bash(curl:*) is about, and it cannot be told whether that is run"
+        "it names what rule Bash(curl:*) is about, and it is unclear whether that is run"
     )

@@ -8,7 +8,7 @@ from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.permission import Access, Ask, Case, Deny, Mode, Rule
 from tests.permissions.cases import CWD, bash_case, rules, standing
 
-_NOBODY = "Nobody is there."
+_NO_APPROVER = "No one can approve it here."
 
 
 def _refused(case: Case) -> str:
@@ -16,7 +16,7 @@ def _refused(case: Case) -> str:
     match decide(case):
         case Ask() as doubt:
             denied = Deny(doubt.reason, doubt.reason_type, doubt.rule, doubt.parts, doubt.suggestions)
-            return refusal(case.tool, denied, nobody=_NOBODY)
+            return refusal(case.tool, denied, no_approver=_NO_APPROVER)
         case Deny() as denied:
             return refusal(case.tool, denied)
         case other:
@@ -26,7 +26,7 @@ def _refused(case: Case) -> str:
 @pytest.mark.parametrize(
     ("command", "said", "unsaid"),
     [
-        ("npm test", ["npm", "the rule Bash(npm test:*)", _NOBODY], ["rest of the command"]),
+        ("npm test", ["npm", "the rule Bash(npm test:*)", _NO_APPROVER], ["rest of the command"]),
         (
             "ls && python -m venv v && pip install x",
             [
@@ -78,7 +78,7 @@ def test_a_rule_that_asks_is_named():
 )
 def test_a_session_that_does_not_ask_tells_the_same_remedies(command: str, needed: str):
     text = _refused(bash_case(command, mode="dontAsk"))
-    assert "this session does not ask" in text and needed in text and _NOBODY not in text
+    assert "this session does not ask" in text and needed in text and _NO_APPROVER not in text
 
 
 def test_a_session_that_does_not_ask_says_where_no_rule_helps():
@@ -103,7 +103,7 @@ def test_plan_mode_is_named():
 
 def test_many_parts_are_cut():
     text = _refused(bash_case("; ".join(f"npm run {'x' * 300}{number}" for number in range(9))))
-    assert "and 4 more" in text and "x" * 200 not in text.partition("Nobody")[0]
+    assert "and 4 more" in text and "x" * 200 not in text.partition(_NO_APPROVER)[0]
 
 
 def test_a_reason_of_the_whole_command_stands_before_its_parts():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bridle.providers.cassette import Places, Rendering, Rule, first_difference
+from bridle.providers.cassette import Placeholders, Rendering, Rule, first_difference
 from bridle.providers.recording import Recording, Replaying
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.block import text_block
@@ -142,6 +142,6 @@ def test_a_difference_in_the_number_of_things_is_told():
 
 
 def test_equal_requests_have_equal_keys_and_others_do_not():
-    rendering = Rendering(Places(_ENV, "/proj/a"), ())
+    rendering = Rendering(Placeholders(_ENV, "/proj/a"), ())
     keys = {rendering.render(each)[0].key for each in (request("a"), request("a"), request("b"))}
     assert len(keys) == 2

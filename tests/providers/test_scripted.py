@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from bridle.providers.scripted import Answer, Asked, ScriptedProvider, ScriptEnded, calls, says
+from bridle.providers.scripted import Answer, ScriptedProvider, ScriptEnded, SeenRequest, calls, says
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.history import History
 from bridle.types.model import (
@@ -84,7 +84,7 @@ async def test_errors_in_the_script_are_raised():
 
 
 async def test_an_answer_may_depend_on_the_request():
-    def echo(asked: Asked) -> Answer:
+    def echo(asked: SeenRequest) -> Answer:
         return says(f"You said: {asked.messages[0]['content']}")
 
     events = await ask(ScriptedProvider([echo]))

@@ -10,7 +10,7 @@ from bridle.providers.connect import Providers
 from bridle.providers.credentials.aws import region_of
 from bridle.providers.dialects import aws_messages, bedrock, vertex
 from bridle.providers.dialects.gemini import GeminiDialect
-from bridle.providers.http_provider import Place
+from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.routes import base_of
 from bridle.providers.vendor import CloudCommands
 from bridle.types.errors import ConfigError
@@ -85,7 +85,7 @@ def test_real_names_of_models_are_taken(name: str):
 def test_gemini_asks_under_the_path_of_its_service():
     vendor = vendors.find("gemini")
     assert vendor is not None
-    place = Place(vendor, {}, "https://g.test/v1", commands=CloudCommands())
+    place = ServiceEndpoint(vendor, {}, "https://g.test/v1", commands=CloudCommands())
     asked = ModelRequest(model="gemini/x", history=History.of({"role": "user", "content": "x"}), max_tokens=1)
     with pytest.raises(ConfigError):
         GeminiDialect().request(asked, find("gemini/../../x"), place)

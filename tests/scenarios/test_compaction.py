@@ -9,7 +9,7 @@ from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn
-from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
+from bridle.providers.scripted import ScriptedProvider, SeenRequest, calls, says
 from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
@@ -28,7 +28,7 @@ def _prompt(text: str = "go on") -> Prompt:
     return Prompt(content=text, origin=TYPED)
 
 
-def _texts(asked: Asked) -> str:
+def _texts(asked: SeenRequest) -> str:
     return msgspec.json.encode(asked.messages).decode()
 
 

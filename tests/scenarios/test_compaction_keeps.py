@@ -11,7 +11,7 @@ from bridle.context.window import CompactionSettings
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
-from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
+from bridle.providers.scripted import ScriptedProvider, SeenRequest, calls, says
 from bridle.tools.files.edit import TOOL as EDIT
 from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.resume import TranscriptPath, resume
@@ -31,7 +31,7 @@ def _prompt(text: str, origin: Origin = TYPED) -> Prompt:
     return Prompt(content=text, origin=origin)
 
 
-def _sent(asked: Asked) -> str:
+def _sent(asked: SeenRequest) -> str:
     return msgspec.json.encode(asked.messages).decode()
 
 

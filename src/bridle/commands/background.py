@@ -17,7 +17,7 @@ async def background(arguments: str, context: CommandContext) -> CommandResult:
         jobs.detach()
         return Asks(content=arguments, shown=arguments) if arguments else Says()
     if not context.place.persist:
-        raise UsageError("This conversation is not kept on disk, so it cannot go on elsewhere.")
+        raise UsageError("This conversation is not saved on disk, so it cannot continue in the background.")
     if not context.session.entries and not arguments:
         raise UsageError("Nothing was said yet: /background <prompt> starts with a prompt.")
     jobs.move(arguments)

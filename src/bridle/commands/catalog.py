@@ -73,14 +73,14 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing(
         "background",
-        "Let the session go on in the background",
+        "Move the session to the background",
         _BACKGROUND,
         "background",
         "[prompt]",
         ("bg",),
         at_once=True,
     ),
-    Listing("branch", "Copy the conversation and go on in the copy", _CONVERSATION, "branch", "[name]"),
+    Listing("branch", "Copy the conversation and continue in the copy", _CONVERSATION, "branch", "[name]"),
     Listing(
         "btw",
         "Ask something on the side, outside the conversation",
@@ -97,7 +97,7 @@ CATALOG: tuple[Listing, ...] = (
         "[text]",
         ("bug", "share"),
     ),
-    Listing("cd", "Go on in another folder", _FOLDERS, "change_folder", "<path>"),
+    Listing("cd", "Change the working directory", _FOLDERS, "change_folder", "<path>"),
     Listing(
         "clear",
         "Begin a new conversation",
@@ -267,7 +267,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing(
         "resume",
-        "Go on with an earlier conversation",
+        "Resume an earlier conversation",
         _CONVERSATION,
         "resume",
         "[session]",

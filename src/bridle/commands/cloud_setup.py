@@ -112,6 +112,6 @@ def _shown(cloud: Cloud, variables: Mapping[str, str], file: str, context: Comma
 def _with(settings: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
     env: Any = settings.get("env", {})
     if not isinstance(env, dict):
-        raise ConfigError('"env" is no object in your settings; mend it first')
+        raise ConfigError('"env" is not an object in your settings; fix it first')
     kept = {name: value for name, value in env.items() if name not in SWITCHES}
     return {**settings, "env": {**kept, **variables}}

@@ -46,11 +46,11 @@ def listing(rows: tuple[Row, ...]) -> str:
     """The editors as text."""
     if not rows:
         return _NONE
-    lines = [f"- {row.editor.name} ({row.editor.port}): {told(row)}" for row in rows]
+    lines = [f"- {row.editor.name} ({row.editor.port}): {state_text(row)}" for row in rows]
     return "\n".join([*lines, "", "/ide <editor> links to one, /ide off to none."])
 
 
-def told(row: Row) -> str:
+def state_text(row: Row) -> str:
     """How an editor stands, in a few words."""
     folders = ", ".join(row.editor.folders[:3]) or "no folder"
     match row.standing:

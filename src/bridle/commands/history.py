@@ -64,7 +64,7 @@ async def recall(arguments: str, context: CommandContext) -> CommandResult:
     ]
     hint = "\nGo on with one of them: /resume <session>."
     return Says(
-        "\n".join(rows) + hint if rows else "Nobody said all of these words in another conversation here."
+        "\n".join(rows) + hint if rows else "No other conversation of this project has all of these words."
     )
 
 

@@ -33,7 +33,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """MCP servers that are added to the user's."""
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         what = f"MCP servers {', '.join(self.servers)}" if self.servers else "a copy"
         return f"{self.source} → {self.target} ({what})"
 
@@ -47,7 +47,7 @@ async def bring_over(arguments: str, context: CommandContext) -> CommandResult:
     steps = [step for agent in (named or [*_FOLDERS]) for step in plan(agent, context.env)]
     if not steps:
         return Says("There is nothing to bring over that is not here already.")
-    lines = [step.told for step in steps]
+    lines = [step.summary for step in steps]
     if "--yes" not in words or "--dry-run" in words:
         return Says("\n".join([*lines, "Nothing was changed: /import --yes does it."]))
     for step in steps:

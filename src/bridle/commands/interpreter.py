@@ -28,7 +28,7 @@ _LONGEST_KEPT = 10_000
 _LONGEST_ANSWER = 30_000
 
 
-class Entrance:
+class CommandInterpreter:
     """Runs slash commands for one session; a front end hands it to its server."""
 
     def __init__(self, context: CommandContext) -> None:

@@ -10,7 +10,7 @@ from bridle.engine.switching import switch_model
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor
-from bridle.providers.offers import Choice, available_names, is_available, offer
+from bridle.providers.model_listing import Choice, available_names, is_available, offer
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
 
@@ -160,18 +160,18 @@ def _choice_of(context: CommandContext) -> Choice:
 
 
 def _line(value: str, choice: Choice, current: str) -> ModelChoice:
-    told = offer(value, choice)
+    facts = offer(value, choice)
     return ModelChoice(
         value=value,
-        model=told.model,
-        window=told.window,
-        max_output=told.max_output,
-        input_price=told.input_price or 0.0,
-        output_price=told.output_price or 0.0,
-        efforts=told.efforts,
-        current=told.model == current,
-        label=told.label,
-        key=told.key,
+        model=facts.model,
+        window=facts.window,
+        max_output=facts.max_output,
+        input_price=facts.input_price or 0.0,
+        output_price=facts.output_price or 0.0,
+        efforts=facts.efforts,
+        current=facts.model == current,
+        label=facts.label,
+        key=facts.key,
     )
 
 

@@ -123,10 +123,10 @@ async def _change(around: PluginContext, action: str, name: str, scope: Scope | 
             await asyncio.to_thread(installation.enable, around, plugin, enabled=on, scope=scope)
             return f"{plugin} is {'on' if on else 'off'}."
         case "update":
-            told: list[str] = []
-            changes = await installation.update(around, plugin, scope=scope, tell=told.append)
+            messages: list[str] = []
+            changes = await installation.update(around, plugin, scope=scope, tell=messages.append)
             done = f"{plugin} is at {changes[0].version} now." if changes else f"{plugin} is up to date."
-            return " ".join((*(f"{each}." for each in told), done))
+            return " ".join((*(f"{each}." for each in messages), done))
         case _:
             raise UsageError(_USE)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import Breakdown, context_breakdown, memory_files, skill_items
-from bridle.commands.queries.doctor import Check, Scene, run_checks
+from bridle.commands.queries.doctor import Check, DoctorContext, run_checks
 from bridle.commands.queries.status import status_facts
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.host.git.diff import TreeDiff, tree_diff
@@ -81,10 +81,10 @@ async def doctor(arguments: str, context: CommandContext) -> CommandResult:
     return Shows(view="doctor", text=checks_text(await run_checks(scene_of(context))))
 
 
-def scene_of(context: CommandContext) -> Scene:
+def scene_of(context: CommandContext) -> DoctorContext:
     """What the doctor looks at in this session."""
     servers = context.runtime.servers
-    return Scene(
+    return DoctorContext(
         config=context.settings.config(),
         env=context.env,
         cwd=context.workspace.start,

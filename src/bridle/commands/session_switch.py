@@ -97,7 +97,7 @@ def _go_to_worktree(context: CommandContext) -> str:
     try:
         visit = SessionWorktree(context.runtime, session).go_on_in(session.worktree)
     except ToolError as error:
-        return f" It was in a work tree and goes on in {context.workspace.cwd} now: {error}"
+        return f" It was in a work tree and continues in {context.workspace.cwd}: {error}"
     if visit is None:
         return ""
     session.say_user(

@@ -31,9 +31,7 @@ github_app = _says("The GitHub app needs the vendor; run bridle -p in a workflow
 slack_app = _says("The Slack app needs the vendor.")
 mobile = _says("The phone app needs the vendor.")
 account = _says("There is no account: bridle runs on your own keys; /cost tells what they are charged.")
-cloud = _says(
-    "Cloud sessions need the vendor; bridle --resume goes on with any conversation on this machine."
-)
+cloud = _says("Cloud sessions need the vendor; bridle --resume continues any conversation on this machine.")
 schedule = _says("Cloud schedules need the vendor; use cron with bridle -p.")
 cloud_review = _says("The cloud review needs the vendor; /security-review and /code-review work here.")
 voice = _says("Dictation needs the vendor; the dictation of your system types into the terminal as well.")

@@ -6,7 +6,7 @@ from typing import get_args
 
 from bridle.commands.context import CommandContext
 from bridle.features.workflows.agents import Verdict
-from bridle.features.workflows.commands import start, told
+from bridle.features.workflows.commands import launch_text, start
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.features.workflows.run import WorkflowRun
 from bridle.features.workflows.saved import save
@@ -59,7 +59,7 @@ async def _direct(
             return await _resume(view, runs, context)
         case "stop", []:
             await _live(view, runs).stop()
-            return f"{view.run_id} is stopped; /workflows {view.run_id} resume goes on with it."
+            return f"{view.run_id} is stopped; /workflows {view.run_id} resume continues it."
         case str(), [number] if action in _VERDICTS and number.isdecimal():
             return _live(view, runs).decide(int(number), action)
         case "save", _:
@@ -71,11 +71,11 @@ async def _direct(
 async def _resume(view: RunView, runs: SessionWorkflows, context: CommandContext) -> str:
     if view.live:
         _live(view, runs).go_on()
-        return f"{view.run_id} goes on."
+        return f"{view.run_id} continues."
     if (known := context.runtime.features.find(SESSION_WORKFLOWS)) is not None:
         known.want()
     typed = f"/workflows {view.run_id} resume"
-    return told(await start(runs, Launch(resume=view.run_id), typed, context))
+    return launch_text(await start(runs, Launch(resume=view.run_id), typed, context))
 
 
 async def _save(view: RunView, rest: list[str], runs: SessionWorkflows, context: CommandContext) -> str:
@@ -103,7 +103,7 @@ def _live(view: RunView, runs: SessionWorkflows) -> WorkflowRun:
             f"finished yet with /workflows {view.run_id} resume."
         )
     if run is None or not view.live:
-        raise UsageError(f"{view.run_id} is {view.state}; /workflows {view.run_id} resume goes on with it.")
+        raise UsageError(f"{view.run_id} is {view.state}; /workflows {view.run_id} resume continues it.")
     return run
 
 
@@ -146,8 +146,8 @@ def _phase(phase: PhaseView) -> str:
         ("waiting", phase.waiting),
         ("failed", phase.failed),
     )
-    told = ", ".join(f"{count} {word}" for word, count in counts if count) or "not begun"
-    return f"[{phase.title or 'no phase'}] {told}"
+    states = ", ".join(f"{count} {word}" for word, count in counts if count) or "not begun"
+    return f"[{phase.title or 'no phase'}] {states}"
 
 
 def _agent(agent: AgentView) -> str:

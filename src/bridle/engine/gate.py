@@ -145,7 +145,7 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
 async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody: str = "") -> NoReturn:
     from bridle.permissions.explanations import refusal, remedy
 
-    text = refusal(tool.name, denied, nobody=nobody)
+    text = refusal(tool.name, denied, no_approver=nobody)
     turn.denials.append(Denial(tool.name, call.id, call.input))
     turn.runtime.channel.emit(
         PermissionDenied(

@@ -139,7 +139,7 @@ class _Filling:
     def _word(self, place: int) -> "_Part":
         self.used = True
         if self._words is None:
-            # Only where somebody asks for one: whole files are pasted as arguments.
+            # Only when one is used: whole files are pasted as arguments.
             self._words = split_arguments(self._arguments)
         return _Part(self._words[place] if place < len(self._words) else "", is_given=True)
 

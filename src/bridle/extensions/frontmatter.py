@@ -23,7 +23,7 @@ _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), " ")
 """All but tabs and line ends."""
 
 
-class Front(Struct, frozen=True, kw_only=True):
+class ParsedFrontmatter(Struct, frozen=True, kw_only=True):
     """A file taken apart."""
 
     values: Mapping[str, Any] = {}
@@ -34,24 +34,26 @@ class Front(Struct, frozen=True, kw_only=True):
     """Why the header says nothing, though there is one."""
 
 
-def read_front(text: str, *, file: str) -> Front:
+def read_front(text: str, *, file: str) -> ParsedFrontmatter:
     """Header and body; a header that cannot be read leaves the body and a problem with its line."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     header, body, line = _split(text)
     if header is None:
-        return Front(body=body, line=line)
+        return ParsedFrontmatter(body=body, line=line)
     if len(header) > LARGEST_HEADER:
-        return Front(body=body, line=line, problem=_problem(file, 1, "the header is longer than 64 KiB"))
+        return ParsedFrontmatter(
+            body=body, line=line, problem=_problem(file, 1, "the header is longer than 64 KiB")
+        )
     values = _plain(header)
     if values is not None:
-        return Front(values=values, body=body, line=line)
+        return ParsedFrontmatter(values=values, body=body, line=line)
     values, problem = _yaml(header, file)
     misread = problem is not None and problem.message.startswith(_NOT_YAML)
     if misread and (quoted := _quoted(header)) != header:
         # People write what they would say, colons and all, and other programs understand them.
         again, still = _yaml(quoted, file)
         values, problem = (again, None) if still is None else (values, problem)
-    return Front(values=values, body=body, line=line, problem=problem)
+    return ParsedFrontmatter(values=values, body=body, line=line, problem=problem)
 
 
 def truth(value: object) -> bool | None:

@@ -32,7 +32,7 @@ class Root(Struct, frozen=True, kw_only=True, array_like=True):
     options: Mapping[str, str] = {}
     """What the user set for the plugin, for `${user_config.name}`."""
     edition: str = ""
-    """For what bridle installed itself: another one with every installation. Nobody else changes it."""
+    """For what bridle installed itself: another one with every installation. Nothing else changes it."""
     single: bool = False
     """`path` is one file, or one skill's folder, instead of a folder of them."""
     shared: bool = False

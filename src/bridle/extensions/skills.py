@@ -60,7 +60,7 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
 
         Raises:
             OSError: the file cannot be read any more.
-            ToolError: whoever has the text does not give it.
+            ToolError: the server that has the text does not give it.
         """
         return self.read()
 
@@ -89,7 +89,7 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The tools without which the model is not told of it."""
+        """The tools without which it is not listed for the model."""
         return words(self.values.get("needs")) if self.source == "bundled" else ()
 
     @property

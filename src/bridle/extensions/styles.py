@@ -67,8 +67,8 @@ def _built_in(name: str, description: str, text: str) -> OutputStyle:
 
 
 _PROACTIVE = """\
-Work without waiting. Take reasonable assumptions instead of asking, note each one in a line, and go on. \
-Do the obvious next steps that the task implies: run the tests, mend what they show, update the \
+Work without waiting. Take reasonable assumptions instead of asking, note each one in a line, and continue. \
+Do the obvious next steps that the task implies: run the tests, fix what they show, update the \
 documents that your change made wrong. Ask only before what cannot be undone or what the user clearly \
 has to decide. When you are done, say what you did, what you assumed and what is left."""
 
@@ -93,7 +93,7 @@ on. Between such pieces, add short notes that begin with "Insight:" about why th
 
 BUILT_IN = (
     _built_in(DEFAULT, "Get the work done and say briefly what was done", ""),
-    _built_in("Proactive", "Assume, act and go on instead of asking", _PROACTIVE),
+    _built_in("Proactive", "Assume and act instead of asking", _PROACTIVE),
     _built_in("Concise", "As few words as possible", _CONCISE),
     _built_in("Explanatory", "Explain choices and patterns along the way", _EXPLANATORY),
     _built_in("Learning", "Leave pieces of the code to you, and explain", _LEARNING),

@@ -96,7 +96,7 @@ def workflow_roots(settings: Settings, env: Mapping[str, str], found: Sequence[R
 
 
 def are_workflows_on(settings: Settings, env: Mapping[str, str]) -> bool:
-    """Whether there are workflows at all: they are on unless somebody turned them off."""
+    """Whether there are workflows at all: they are on unless they were switched off."""
     if is_on(env, "CLAUDE_CODE_DISABLE_WORKFLOWS") or settings.disable_workflows:
         return False
     return settings.enable_workflows is not False

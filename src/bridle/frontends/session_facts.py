@@ -28,7 +28,7 @@ def key_source(setup: Setup) -> str:
         return "ANTHROPIC_API_KEY"
     if env.get("ANTHROPIC_AUTH_TOKEN") and "/" not in setup.model:
         return "none"
-    from bridle.providers.offers import Choice, offer
+    from bridle.providers.model_listing import Choice, offer
 
     own = setup.config.raw.get("bridleModels") or {}
     line = offer(setup.model, Choice(settings=setup.config.settings, own=own, env=env))

@@ -45,6 +45,6 @@ def _breadth(rule: Rule) -> Iterator[str]:
         case "Read" if content in ("//**", "~/**", "//", "~"):
             yield "it allows reading files far outside the project, keys among them"
         case "WebFetch" if bare or content in ("domain:*", "domain:*.*"):
-            yield "it allows every public address, so a page can be told anything that was read"
+            yield "it allows every public address, so anything that was read can be sent out"
         case _:
             pass

@@ -1,4 +1,4 @@
-"""Weighs a shell command: every simple command in it must be fine by itself."""
+"""Decides about a shell command by its parts: every simple command in it must be allowed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
@@ -27,13 +27,13 @@ class PartOpinion(Struct, frozen=True):
 
 def tell(weighed: Iterable[PartOpinion], decision: Decision) -> tuple[PartDecision, ...]:
     """What is thought of each part, for people; where all may run, no part is in doubt."""
-    told: list[PartDecision] = []
+    decisions: list[PartDecision] = []
     for each in weighed:
         opinion = each.opinion
         if isinstance(decision, Allow) and not isinstance(opinion, Allow):
             opinion = decision
-        told.append(PartDecision(each.part.text, _WORDS[type(opinion)], opinion.reason))
-    return tuple(told)
+        decisions.append(PartDecision(each.part.text, _WORDS[type(opinion)], opinion.reason))
+    return tuple(decisions)
 
 
 def weigh(case: Case, effects: Sequence[Effect] = REFUSING) -> tuple[PartOpinion, ...]:
@@ -44,7 +44,7 @@ def weigh(case: Case, effects: Sequence[Effect] = REFUSING) -> tuple[PartOpinion
 
 
 def parts_of(case: Case) -> tuple[Part, ...]:
-    """The parts of the command; one that nobody has read is a single part that nothing is known about."""
+    """The parts of the command; one that was not parsed is a single part that nothing is known about."""
     if case.reading is None:
         return (Part(text=case.subject, deny_forms=(case.subject,)),)
     return case.reading.parts
@@ -153,7 +153,7 @@ def _keeps_files_back(case: Case) -> bool:
 
 
 def _settles(rule: Rule | None, part: Part) -> bool:
-    """Whether a rule was meant for what cannot be told of a part: never for where its output goes."""
+    """Whether a rule was meant for what is unclear in a part: never for where its output goes."""
     if rule is None or part.redirects_unclear:
         return False
     return rule.content is None or patterns.is_exact(rule.content)

@@ -11,14 +11,14 @@ _LONGEST = 100
 _MOST_PARTS = 5
 
 
-def refusal(tool: str, denied: Deny, *, nobody: str = "") -> str:
-    """What the model reads in place of a result; `nobody` is why no one could be asked, if that is so."""
+def refusal(tool: str, denied: Deny, *, no_approver: str = "") -> str:
+    """What the model reads in place of a result; `no_approver` says why no one could be asked, if so."""
     sentences = (
         f"Permission to use {tool} was denied: {why(denied.reason, denied.parts)}.",
         "The rest of the command may run." if _is_half_fine(denied) else "",
-        nobody,
-        remedy(denied, asked=bool(nobody)),
-        "Continue without it, or say what you need." if nobody else "",
+        no_approver,
+        remedy(denied, asked=bool(no_approver)),
+        "Continue without it, or say what you need." if no_approver else "",
     )
     return " ".join(filter(None, sentences))
 
@@ -28,10 +28,10 @@ def why(reason: str, parts: Sequence[PartDecision]) -> str:
     refused = [part for part in parts if part.decision != "allow"]
     if len(parts) < 2 or not refused:
         return reason
-    told = ", ".join(f"`{_shortened(part.command)}` ({part.reason})" for part in refused[:_MOST_PARTS])
+    text = ", ".join(f"`{_shortened(part.command)}` ({part.reason})" for part in refused[:_MOST_PARTS])
     if len(refused) > _MOST_PARTS:
-        told += f" and {len(refused) - _MOST_PARTS} more"
-    return told if _is_of_a_part(reason, refused) else f"{reason}: {told}"
+        text += f" and {len(refused) - _MOST_PARTS} more"
+    return text if _is_of_a_part(reason, refused) else f"{reason}: {text}"
 
 
 def remedy(denied: Deny, *, asked: bool) -> str:

@@ -78,7 +78,7 @@ def shell_rules(case: Case) -> tuple[Rule, ...]:
 
 
 def may_cover(rule: Rule, part: Part) -> bool:
-    """Whether a rule for a subcommand may be about a part whose subcommand cannot be told."""
+    """Whether a rule for a subcommand may be about a part whose subcommand is unknown."""
     return any(patterns.may_cover(rule.content or "", form) for form in part.open_forms)
 
 

@@ -27,7 +27,7 @@ NO_EFFECT = frozenset({
     "SendMessage", "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
     "TaskUpdate", "TodoWrite", "ToolSearch", "WaitForMcpServers",
 })  # fmt: skip
-"""Tools that touch nothing but the session; what a sub-agent does passes the gate by itself."""
+"""Tools that touch nothing but the session; the calls of a sub-agent pass the gate, too."""
 
 _LONGEST = 10_000
 _CHANGES_CHECKOUT = re.compile(
@@ -190,7 +190,7 @@ def unseen_command(case: Case) -> Decision | None:
         if part.unseen is not None:
             return Ask(f"{part.unseen}, and rule {rules[0]} may be about it", "rule", needs_person=True)
         if (rule := next((each for each in rules if may_cover(each, part)), None)) is not None:
-            return Ask(f"it cannot be told whether rule {rule} is about it", "rule", needs_person=True)
+            return Ask(f"it is unclear whether rule {rule} is about it", "rule", needs_person=True)
     return None
 
 
@@ -201,7 +201,7 @@ def named_command(case: Case) -> Decision | None:
     rule = naming_rule(rules, case.subject, case.reading)
     if rule is None or all(settles_command(case, part) for part in case.reading.parts):
         return None
-    reason = f"it names what rule {rule} is about, and it cannot be told whether that is run"
+    reason = f"it names what rule {rule} is about, and it is unclear whether that is run"
     return Ask(reason, "rule", needs_person=True)
 
 
@@ -366,7 +366,7 @@ def _spared(what: str) -> Deny:
 
 
 def _doubt(case: Case, weighed: command_parts.PartOpinion) -> Decision:
-    """The doubt about one part, told so that it can be found in the whole."""
+    """The doubt about one part, with its text so that it can be found in the whole."""
     opinion = weighed.opinion
     if len(command_parts.parts_of(case)) == 1 or isinstance(opinion, Allow):
         return opinion

@@ -76,7 +76,7 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
     checkout: str | None = None
     """The main checkout, where it is, while the session must leave it as it is."""
     trusted: bool = True
-    """Whether the user has vouched for the folder; until then its repository is looked at before git runs."""
+    """Whether the user trusts the folder; until then its repository is looked at before git runs."""
     env: Mapping[str, str] = {}
     """What commands find in their environment."""
     read_command: ReadCommand = read_command
@@ -138,7 +138,7 @@ def _as_shell(asked: CallRequest, standing: SessionPosition) -> tuple[CallReques
 
 
 def approvals(case: Case) -> dict[str, str]:
-    """Where each file of the call led when it was decided upon, for whoever opens it later."""
+    """Where each file of the call led at the decision, to be compared when it is opened."""
     return {path: case.place(path).target for path in (*case.access.reads, *case.access.writes)}
 
 

@@ -25,7 +25,7 @@ class Sorted(Struct, frozen=True):
     begins: tuple[str, ...]
     """For each of them, how the texts begin that it may cover; empty if it is about more than that."""
     beginnings: tuple[str, ...]
-    """The same of those by command alone, each once."""
+    """The beginnings of the rules by command alone, each once."""
     others: tuple[Rule, ...]
     """Those that are about more than how a command begins."""
 

@@ -102,7 +102,7 @@ def _doubt(name: str, search: Search, written: Sequence[str], depth: int = 0) ->
         if any(is_inside(path, (folder,)) or is_inside(folder, (path,)) for path in written):
             return f"the command writes to {folder}, where {name} is looked for"
     if found is None or depth > _DEEPEST:
-        return None if found is None else f"it cannot be told what {name} runs"
+        return None if found is None else f"it is unclear what {name} runs"
     reason, interpreter = _looked_at(
         found, search.writable, (search.stamp(found), search.stamp(os.path.dirname(found)))
     )

@@ -94,7 +94,7 @@ def changed_folders(folders: tuple[str, ...], update: PermissionUpdate) -> tuple
 
 
 def applied_to_case(case: Case, updates: Iterable[PermissionUpdate]) -> Case:
-    """The same call as it would stand after the updates."""
+    """The call as it would be judged after the updates."""
     for update in updates:
         kind = update["type"]
         if kind in _RULES:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor, cloud_of
+from bridle.providers.model_listing import Choice, is_available
 from bridle.providers.nearest import alike
-from bridle.providers.offers import Choice, is_available
 from bridle.types.errors import ConfigError
 from bridle.types.variables import is_on
 
@@ -14,7 +14,7 @@ def advisor_id(name: str, choice: Choice) -> str:
     """The full id of a model that is to advise.
 
     Raises:
-        ConfigError: nobody knows it, or the setting availableModels leaves it out.
+        ConfigError: it is unknown, or the setting availableModels leaves it out.
     """
     if not is_available(name, choice):
         allowed = ", ".join(choice.settings.available_models or ())

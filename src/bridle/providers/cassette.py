@@ -51,7 +51,7 @@ class Header(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = RULES
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class RequestDigest(Struct, frozen=True, kw_only=True):
     """A request by the digests of its parts, and the few values that have none."""
 
     key: str
@@ -73,11 +73,11 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Exchange(Struct, frozen=True):
-    asked: Asked
+    asked: RequestDigest
     answer: Answer
 
 
-class Places:
+class Placeholders:
     """Folders and secrets of this machine, written as names that are the same on every machine."""
 
     def __init__(self, env: Mapping[str, str], cwd: str) -> None:
@@ -103,7 +103,7 @@ class Places:
         }
 
     def named(self, text: str) -> str:
-        """The text without what belongs to this machine or must not be told."""
+        """The text without secrets and without values that belong to this machine."""
         for secret in self._secrets:
             text = text.replace(secret, "<secret>")
         text = _SECRETS.sub("<secret>", text)
@@ -121,11 +121,11 @@ class Places:
 class Rendering:
     """Requests in the form in which they are compared."""
 
-    def __init__(self, places: Places, rules: Sequence[Rule]) -> None:
+    def __init__(self, places: Placeholders, rules: Sequence[Rule]) -> None:
         self._places = places
         self._rules = [(re.compile(rule.pattern), rule.text) for rule in rules]
 
-    def render(self, request: ModelRequest) -> tuple[Asked, dict[str, Any]]:
+    def render(self, request: ModelRequest) -> tuple[RequestDigest, dict[str, Any]]:
         """The request by digests, and the value behind each."""
         parts: dict[str, Any] = {}
 
@@ -147,7 +147,7 @@ class Rendering:
             "stream": request.stream,
         }
         key = _digest([plain, system, tools, messages])
-        return Asked(key=key, plain=plain, system=system, tools=tools, messages=messages), parts
+        return RequestDigest(key=key, plain=plain, system=system, tools=tools, messages=messages), parts
 
     def steady(self, value: Any) -> Any:
         """A value in which nothing is left that changes from run to run."""
@@ -160,12 +160,12 @@ class Rendering:
         return text
 
 
-def named(value: Any, places: Places) -> Any:
+def named(value: Any, places: Placeholders) -> Any:
     """A value with this machine's folders and secrets replaced by names."""
     return _mapped(value, places.named)
 
 
-def here(value: Any, places: Places) -> Any:
+def here(value: Any, places: Placeholders) -> Any:
     """A value with names replaced by this machine's folders."""
     return _mapped(value, places.here)
 
@@ -204,7 +204,7 @@ def written(value: Any) -> bytes:
     return to_json(value) + b"\n"
 
 
-def assembled(asked: Asked, parts: Mapping[str, Any]) -> dict[str, Any]:
+def assembled(asked: RequestDigest, parts: Mapping[str, Any]) -> dict[str, Any]:
     """A request as it is shown and compared."""
     return {
         **asked.plain,

@@ -159,7 +159,7 @@ _ALIASES: Mapping[str, str] = {
     "best": "claude-fable-5-1",
 }
 ALIASES = ("default", *_ALIASES, "opusplan")
-"""Short names that everybody has."""
+"""Short names that always exist."""
 _OVERRIDES: Mapping[str, tuple[str, ...]] = {
     "sonnet": ("ANTHROPIC_DEFAULT_SONNET_MODEL",),
     "opus": ("ANTHROPIC_DEFAULT_OPUS_MODEL",),

@@ -227,5 +227,5 @@ def longest_overload_delay(env: Mapping[str, str]) -> float:
 
 
 def is_unattended(env: Mapping[str, str]) -> bool:
-    """Whether nobody waits for the answer, so that it may take as long as a service is busy."""
+    """Whether the session is unattended, so that a busy service may be retried for as long as it takes."""
     return is_on(env, "CLAUDE_CODE_RETRY_WATCHDOG")

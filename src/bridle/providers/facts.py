@@ -9,7 +9,7 @@ from bridle.types.model import Thinking
 from bridle.types.usage import Usage
 
 ThinkingStyle = Literal["adaptive", "always", "budget", "none"]
-"""Decides itself how much; decides itself and cannot be told not to; is given a budget; cannot."""
+"""The model decides how much; decides and cannot be switched off; is given a budget; cannot think."""
 
 
 ALL_EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -52,7 +52,7 @@ class Model(Struct, frozen=True, kw_only=True):
     """False when the size of the window is only assumed."""
     max_output: int = 64_000
     max_tokens: int = 32_000
-    """What a request asks for unless told otherwise."""
+    """The default limit of a request."""
     input_price: float = 0.0
     output_price: float = 0.0
     cache_read_price: float = 0.0
@@ -75,7 +75,7 @@ class Model(Struct, frozen=True, kw_only=True):
         return self.name or self.id.removesuffix(LONG)
 
     def default_thinking(self) -> Thinking | None:
-        """How the model thinks when nobody said otherwise."""
+        """How the model thinks by default."""
         match self.thinking:
             case "adaptive" | "always":
                 return Thinking("adaptive")

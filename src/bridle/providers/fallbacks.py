@@ -26,7 +26,7 @@ def lack(request: ModelRequest, model: Model) -> str | None:
 
 
 def shortcomings(before: Model, after: Model) -> tuple[str, ...]:
-    """What a conversation loses when it goes on with another model."""
+    """What a conversation loses when it continues with another model."""
     lost: list[str] = []
     if before.tools and not after.tools:
         lost.append("It cannot call tools, so it will be passed over in any session that has some.")

@@ -16,7 +16,7 @@ from bridle.types.variables import is_on
 _LARGEST = 4 * 1024 * 1024
 _MOST = 200
 _LISTING = Limits(idle=3.0, total=3.0, body=_LARGEST)
-"""Nobody should have to wait for a list."""
+"""Short: a list is not worth a wait."""
 _SERVED = ("claude", "anthropic")
 """How the names of models begin that the Messages API is about."""
 

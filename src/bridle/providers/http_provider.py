@@ -26,7 +26,7 @@ _REST = 0.25
 _Counted = TypeVar("_Counted", Started, Completed)
 
 
-class Place(Struct, frozen=True):
+class ServiceEndpoint(Struct, frozen=True):
     """Where a vendor's service is for one session, and what opens it."""
 
     vendor: Vendor
@@ -69,11 +69,11 @@ class Reading(Protocol):
 class Dialect(Protocol):
     """Encodes a request and reads the answer; it keeps nothing but what saves encoding twice."""
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
-        """The request to send, without what opens the door."""
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
+        """The request to send, without credentials."""
         ...
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         """The request with a key, a token or a signature.
 
         Raises:
@@ -81,14 +81,14 @@ class Dialect(Protocol):
         """
         ...
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading: ...
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading: ...
 
 
 @runtime_checkable
-class Recovering(Protocol):
+class RecoveryDialect(Protocol):
     """A dialect that can change something after a refusal: renew credentials, or leave a feature out."""
 
-    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         """Whether it is worth asking once more.
 
         Raises:
@@ -103,7 +103,7 @@ class HttpProvider:
     def __init__(
         self,
         dialect: Dialect,
-        place: Place,
+        place: ServiceEndpoint,
         find: Callable[[str], Model],
         *,
         client: HttpClient | None = None,
@@ -113,7 +113,7 @@ class HttpProvider:
         self._find = find
         self._client = client or HttpClient(place.env)
         self._limit: dict[str, Any] | None = None
-        """What was last heard of limits on the use of the service."""
+        """The last reported limit on the use of the service."""
 
     async def warm_up(self, model: str) -> None:
         """Connect ahead of the first request; without a key there will be none."""
@@ -122,11 +122,13 @@ class HttpProvider:
             await self._client.warm_up(self._place.base)
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        if isinstance(self._dialect, Recovering):
+        if isinstance(self._dialect, RecoveryDialect):
             return self._with_recovery(request, self._dialect)
         return self._exchange(request)
 
-    async def _with_recovery(self, request: ModelRequest, dialect: Recovering) -> AsyncIterator[ModelEvent]:
+    async def _with_recovery(
+        self, request: ModelRequest, dialect: RecoveryDialect
+    ) -> AsyncIterator[ModelEvent]:
         """The exchange, and once more where the dialect can do something about a refusal."""
         try:
             async with aclosing(self._exchange(request)) as events:
@@ -150,8 +152,8 @@ class HttpProvider:
             window = self._find(request.model).context_window
             limits = limits_of(self._place.env, streamed=request.stream, silence=self._place.vendor.patience)
             async with self._client.send(sent, limits) as response:
-                if (told := self._changed_limit(response.headers)) is not None:
-                    yield LimitTold(told)
+                if (limit := self._changed_limit(response.headers)) is not None:
+                    yield LimitTold(limit)
                 await self._check(response, request)
                 reading = self._dialect.reading(request, self._place, request_id(response.headers))
                 async with aclosing(_events(response, reading)) as events:
@@ -209,11 +211,11 @@ class HttpProvider:
             return None
         from bridle.providers.rate_limits import limit_of
 
-        told = limit_of(headers)
-        if told is None or told == self._limit:
+        limit = limit_of(headers)
+        if limit is None or limit == self._limit:
             return None
-        self._limit = told
-        return told
+        self._limit = limit
+        return limit
 
     async def _check(self, response: Response, request: ModelRequest) -> None:
         kind = response.headers.get("content-type", "")
@@ -270,7 +272,7 @@ def _counted(event: _Counted, sent: Request, window: int) -> _Counted:
     usage: Mapping[str, Any] = event.message["usage"]
     if any(usage.get(name) for name in _COUNTS):
         return event
-    from bridle.providers.usage_guess import guessed
+    from bridle.providers.usage_estimate import guessed
 
     return guessed(event, len(sent.body), window)
 
@@ -280,7 +282,7 @@ def is_stale(error: ProviderError) -> bool:
     return error.kind == "authentication_failed" and not (error.error_type or "").startswith("accessdenied")
 
 
-def admitted_by_key(request: Request, place: Place) -> Request:
+def admitted_by_key(request: Request, place: ServiceEndpoint) -> Request:
     """The request with the vendor's key in the header that the vendor wants.
 
     Raises:

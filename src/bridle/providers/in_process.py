@@ -10,7 +10,7 @@ from typing import Any
 from bridle.host.paths import bridle_dir
 from bridle.providers.dialects.chat import ChatDialect
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import HttpProvider, Place
+from bridle.providers.http_provider import HttpProvider, ServiceEndpoint
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelEvent, ModelRequest
@@ -25,7 +25,7 @@ class InProcessProvider:
     """One engine for each model, loaded with the first request to it.
 
     The engine is llama.cpp's own server in threads of its own, behind a port of the loopback interface and a
-    key that nobody else has: while it answers, the event loop only waits. While it loads a file, it keeps the
+    random key: while it answers, the event loop only waits. While it loads a file, it keeps the
     interpreter to itself.
     """
 
@@ -58,7 +58,7 @@ class InProcessProvider:
                 key = os.urandom(24).hex()
                 engine = await asyncio.to_thread(load, path, key, model.context_window, _threads(self._env))
                 self._engines.append(engine)
-                place = Place(self._vendor, self._env, f"{engine.listening_address}/v1", key)
+                place = ServiceEndpoint(self._vendor, self._env, f"{engine.listening_address}/v1", key)
                 self._asking[model.id] = HttpProvider(ChatDialect(), place, self._find)
             return self._asking[model.id]
 

@@ -25,7 +25,7 @@ class LocalModel(Struct, frozen=True, kw_only=True):
     """A model that a server has."""
 
     name: str
-    """As bridle is told it: vendor/name."""
+    """As it is passed to bridle: vendor/name."""
     window: int | None = None
     """What the server says, None when it does not."""
     tools: bool | None = None
@@ -123,7 +123,7 @@ class _Asking:
                 answer = await response.read()
                 return from_json(answer) if response.status == 200 else None
         except (HttpFault, ConfigError, TimeoutError, DecodeError, UnicodeDecodeError):
-            return None  # Nobody is there, or somebody else.
+            return None  # No server there, or a different one.
 
     async def ollama(self, name: str) -> Facts:
         shown = await self.get("/api/show", {"model": name})

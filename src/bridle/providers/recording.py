@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bridle.providers import cassette
-from bridle.providers.cassette import Answer, Exchange, Header, Places, Rendering, Rule
+from bridle.providers.cassette import Answer, Exchange, Header, Placeholders, Rendering, Rule
 from bridle.providers.dialects.messages_stream import Decoder, stream_of
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import BlockClosed, Completed, FellBack, ModelEvent, ModelRequest, Provider
@@ -29,11 +29,11 @@ class Recording:
         self.provider = provider
         self.path = path
         header = Header(rules=(*rules, *cassette.RULES))
-        self._places = Places(env, cwd)
+        self._places = Placeholders(env, cwd)
         self._rendering = Rendering(self._places, header.rules)
         self._known: set[str] = set()
         try:
-            # For its owner alone: a conversation may hold what nobody thought of as a secret.
+            # For its owner alone: a conversation may hold secrets that no rule knows.
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error
@@ -104,7 +104,7 @@ class Replaying:
     def __init__(self, path: str, *, env: Mapping[str, str], cwd: str) -> None:
         self.path = path
         header, exchanges, self._parts = cassette.read(path)
-        self._places = Places(env, cwd)
+        self._places = Placeholders(env, cwd)
         self._rendering = Rendering(self._places, header.rules)
         self._left = exchanges
         self.difference: str | None = None
@@ -139,7 +139,7 @@ class Replaying:
                     yield event
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
     def _take(self, request: ModelRequest) -> Answer:
         asked, parts = self._rendering.render(request)
@@ -147,11 +147,11 @@ class Replaying:
             if exchange.asked.key == asked.key:
                 del self._left[place]
                 return exchange.answer
-        told = self._told(cassette.assembled(asked, parts), request.model)
-        self.difference = self.difference or told
-        raise ProviderError(f"This request was not recorded: {told}", kind="invalid_request")
+        difference = self._explain(cassette.assembled(asked, parts), request.model)
+        self.difference = self.difference or difference
+        raise ProviderError(f"This request was not recorded: {difference}", kind="invalid_request")
 
-    def _told(self, got: dict[str, Any], model: str) -> str:
+    def _explain(self, got: dict[str, Any], model: str) -> str:
         """The way in which a request differs from the one that was expected next."""
         same = [each for each in self._left if each.asked.plain.get("model") == model]
         expected = next(iter(same or self._left), None)

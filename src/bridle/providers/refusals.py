@@ -141,7 +141,7 @@ def _judge(
 
 
 def _plain_status(status: int, sentence: str) -> int:
-    """The status that a prompt beyond the window has with everybody else, whatever this vendor gives it."""
+    """The usual status of a prompt beyond the window, whatever this vendor gives it."""
     return 400 if "too long" in sentence and status != 413 else status
 
 

@@ -32,7 +32,7 @@ _LONGEST_PATIENCE = 600.0
 """A service that wants to be left alone for longer is not worth waiting for unasked."""
 _TROUBLES_BEFORE_FALLBACK = 3
 _LONGEST_WAIT_WITH_FALLBACK = 60.0
-"""Seconds; a limit that lasts longer is not waited out when another model can go on."""
+"""Seconds; a limit that lasts longer is not waited out when another model can continue."""
 _BREAKS_BEFORE_WHOLE_ANSWER = 2
 
 
@@ -144,7 +144,7 @@ class Retrying:
     def _next(
         self, request: ModelRequest, tally: "_Tally", error: ProviderError
     ) -> tuple[FellBack, ModelRequest] | None:
-        """The next model that can go on, and the request as it can take it; what has come so far is void."""
+        """The next model that can continue, and the request in its form; what has come so far is void."""
         from bridle.providers import fallbacks  # Only a run whose model fails needs it.
 
         before = self._find(request.model)

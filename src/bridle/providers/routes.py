@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bridle.providers import url_parts, vendors
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place
+from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.keys import Keys
 from bridle.providers.vendor import CloudCommands, Quirks, Vendor
 from bridle.types.errors import ConfigError
@@ -46,12 +46,12 @@ def place_of(
     commands: CloudCommands | None = None,
     *,
     keys: Keys | None = None,
-) -> Place:
+) -> ServiceEndpoint:
     """Where the service is for this environment, with the commands that renew what opens it."""
     base, _ = base_of(vendor, env)
     if not base:
         base = _computed(vendor, env)
-    return Place(vendor, env, base.rstrip("/"), commands=commands or CloudCommands(), keys=keys)
+    return ServiceEndpoint(vendor, env, base.rstrip("/"), commands=commands or CloudCommands(), keys=keys)
 
 
 def base_of(vendor: Vendor, env: Mapping[str, str]) -> tuple[str, bool]:

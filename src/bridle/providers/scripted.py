@@ -28,7 +28,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     """Raised, or called and awaited, when all blocks have come and the end has not."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class SeenRequest(Struct, frozen=True, kw_only=True):
     """A request as it was when it was made."""
 
     model: str
@@ -39,7 +39,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     request: ModelRequest
 
 
-Line = Answer | Exception | Callable[[Asked], Answer]
+Line = Answer | Exception | Callable[[SeenRequest], Answer]
 
 
 class ScriptEnded(AssertionError):
@@ -52,7 +52,7 @@ class ScriptedProvider:
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = list(lines)
         self._calls = 0
-        self.requests: list[Asked] = []
+        self.requests: list[SeenRequest] = []
         self.closed = False
 
     @property
@@ -73,7 +73,7 @@ class ScriptedProvider:
         self.closed = True
 
     def _next_answer(self, request: ModelRequest) -> Answer:
-        asked = Asked(
+        asked = SeenRequest(
             model=request.model,
             system=request.system,
             tools=request.tools,

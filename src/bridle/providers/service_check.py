@@ -9,17 +9,17 @@ from msgspec.json import decode as from_json
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.providers import refusals
 from bridle.providers.dialects.messages import VERSION
-from bridle.providers.http_provider import Place
+from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError
 from bridle.version import __version__
 
 _LIMITS = Limits(idle=20.0, total=30.0, body=8 * 1024 * 1024)
 _ASKED = {"openrouter": "/key", "bedrock": "", "vertex": ""}
-"""What is asked of vendors whose list of models is open to everybody, or who have none."""
+"""Requests to vendors whose list of models needs no key, or who have none."""
 
 
-async def verify(place: Place, key: str) -> bool:
+async def verify(place: ServiceEndpoint, key: str) -> bool:
     """Whether the service takes the key; False when it has nothing that could be asked for free.
 
     Raises:
@@ -32,7 +32,7 @@ async def verify(place: Place, key: str) -> bool:
     return True
 
 
-async def organisation(place: Place, key: str) -> str | None:
+async def organisation(place: ServiceEndpoint, key: str) -> str | None:
     """The id of the organisation that a key of Anthropic's service belongs to, None when it does not say.
 
     Raises:
@@ -43,7 +43,7 @@ async def organisation(place: Place, key: str) -> str | None:
 
 
 async def list_models(
-    place: Place, opening: Mapping[str, str], *, query: str = "", limits: Limits = _LIMITS
+    place: ServiceEndpoint, opening: Mapping[str, str], *, query: str = "", limits: Limits = _LIMITS
 ) -> tuple[str, ...]:
     """The ids of the models that the service has, asked with headers that open it.
 
@@ -65,7 +65,9 @@ def key_header(vendor: Vendor, key: str) -> dict[str, str]:
     return {vendor.key_header: f"Bearer {key}" if vendor.key_header == "authorization" else key}
 
 
-async def _get(place: Place, opening: Mapping[str, str], path: str, limits: Limits = _LIMITS) -> Any:
+async def _get(
+    place: ServiceEndpoint, opening: Mapping[str, str], path: str, limits: Limits = _LIMITS
+) -> Any:
     _, body = await _fetch(place, opening, path, limits)
     try:
         return from_json(body)
@@ -74,7 +76,7 @@ async def _get(place: Place, opening: Mapping[str, str], path: str, limits: Limi
 
 
 async def _fetch(
-    place: Place, opening: Mapping[str, str], path: str, limits: Limits = _LIMITS
+    place: ServiceEndpoint, opening: Mapping[str, str], path: str, limits: Limits = _LIMITS
 ) -> tuple[dict[str, str], bytes]:
     vendor = place.vendor
     headers = {"accept": "application/json", "user-agent": f"bridle/{__version__}", **dict(vendor.headers)}

@@ -65,7 +65,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     is_home: bool = False
     """Anthropic's own service, or a gateway in its place: what `ANTHROPIC_*` variables say holds there."""
     unguarded_env: str = ""
-    """Set when a gateway in between opens the door, so that we need not."""
+    """A variable that is set when a gateway in between adds the credentials."""
     serves_anthropic: bool = False
     """Whether it is a place for Anthropic's models, where `ANTHROPIC_CUSTOM_HEADERS` hold too."""
     headers: tuple[tuple[str, str], ...] = ()

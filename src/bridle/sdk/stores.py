@@ -88,7 +88,7 @@ async def get_session_messages_from_store(
 ) -> list[SessionMessage]:
     """Read the messages of a session, the oldest first."""
     loaded = await _load(session_store, session_id, directory)
-    return [] if loaded is None else management.spoken(loaded.chain, limit=limit, offset=offset)
+    return [] if loaded is None else management.session_messages(loaded.chain, limit=limit, offset=offset)
 
 
 async def list_subagents_from_store(

@@ -14,7 +14,7 @@ from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
     from bridle.commands.context import CommandContext, Jobs
-    from bridle.commands.interpreter import Entrance
+    from bridle.commands.interpreter import CommandInterpreter
     from bridle.commands.registry import Registry
 
 Source = Callable[[], Sequence[Command]]
@@ -29,7 +29,7 @@ class SessionCommands:
         self._change: Callable[[Command], Command] | None = None
         self._registry: Registry | None = None
         self._context: CommandContext | None = None
-        self._entrance: Entrance | None = None
+        self._entrance: CommandInterpreter | None = None
         self._attended: tuple[Server, SessionSettings, Inbox] | None = None
         self.jobs: Jobs | None = None
         """Sessions in the background; set before the first command is called."""
@@ -102,11 +102,11 @@ class SessionCommands:
             await feature.reload()
         return of_plugins + ("Skills are turned off in this session." if skills is None else skills.reload())
 
-    def _open(self) -> "Entrance":
+    def _open(self) -> "CommandInterpreter":
         if self._entrance is None:
-            from bridle.commands.interpreter import Entrance
+            from bridle.commands.interpreter import CommandInterpreter
 
-            self._entrance = Entrance(self.context())
+            self._entrance = CommandInterpreter(self.context())
         return self._entrance
 
     def _commands(self) -> "Registry":

@@ -102,7 +102,7 @@ def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) ->
 
 
 def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
-    from bridle.providers.offers import Choice, is_available, settled
+    from bridle.providers.model_listing import Choice, is_available, settled
 
     choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
     if not is_available(named := settled(named, choice), choice):

@@ -11,7 +11,7 @@ import pytest
 from bridle.engine.turn import Turn
 from bridle.features.agents.fork import PLACEHOLDER
 from bridle.providers.dialects.messages_request import encode
-from bridle.providers.scripted import Asked, calls, says
+from bridle.providers.scripted import SeenRequest, calls, says
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ToolError
 from bridle.types.history import History
@@ -31,7 +31,7 @@ def _blocks(message: Any) -> list[Any]:
     return list(message["content"])
 
 
-def _bytes(asked: Asked) -> bytes:
+def _bytes(asked: SeenRequest) -> bytes:
     """The body of a request as it was when it was made."""
     return encode(msgspec.structs.replace(asked.request, history=History.of(*asked.messages)))
 

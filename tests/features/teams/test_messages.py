@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bridle.features.agents.mailbox import MOST_LETTERS, agent_mailbox, as_prompt, main_mailbox
-from bridle.providers.scripted import Asked, calls, says
+from bridle.providers.scripted import SeenRequest, calls, says
 from bridle.tools.list_agents import TOOL as LIST
 from bridle.tools.send_message import TOOL as SEND
 from bridle.transcripts.cost import Cost
@@ -52,7 +52,7 @@ def _send(to: str, message: str, **more: Any) -> Any:
     return calls("SendMessage", to=to, message=message, **more)
 
 
-def _text(asked: Asked) -> str:
+def _text(asked: SeenRequest) -> str:
     return msgspec.json.encode(asked.messages).decode()
 
 
@@ -92,7 +92,7 @@ async def test_an_agent_at_work_reads_a_message_at_its_next_step(tmp_path: Path)
 async def test_a_message_that_comes_with_the_last_step_begins_another_turn(tmp_path: Path):
     made: Team
 
-    def last(asked: Asked) -> Any:
+    def last(asked: SeenRequest) -> Any:
         run = made.agents.registry.running[_agent_id(made)]
         assert run.mail is not None
         run.mail.put(Letter(id="l1", sender="main", text="<more>", sent=0))
@@ -192,7 +192,7 @@ async def test_a_full_mailbox_is_an_error_to_the_sender_and_loses_nothing(tmp_pa
     pause = Pause()
     made: Team
 
-    def fill(asked: Asked) -> Any:
+    def fill(asked: SeenRequest) -> Any:
         run = made.agents.registry.running[_agent_id(made)]
         assert run.mail is not None
         for number in range(MOST_LETTERS):

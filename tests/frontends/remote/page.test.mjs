@@ -63,7 +63,7 @@ const checks = {
   "suggestions say what they would allow"() {
     const rules = [{ toolName: "Bash", ruleContent: "npm test:*" }];
     assert.equal(suggested({ type: "addRules", rules, destination: "localSettings" }), "Allow, and Bash(npm test:*) for good");
-    assert.equal(suggested({ type: "setMode", mode: "acceptEdits" }), "Allow, and go on in mode acceptEdits");
+    assert.equal(suggested({ type: "setMode", mode: "acceptEdits" }), "Allow, and continue in mode acceptEdits");
     assert.equal(suggested({ type: "unknown" }), null);
   },
   "fields of forms have the type that is asked for"() {

@@ -224,7 +224,7 @@ DIALOGS: Sequence[Scene] = (
         Look("bash", "", ["Run a command?", ARMED]),
         Look("bash-session", DOWN, ["Run a command?", "❯ 2."]),
         Look("bash-always", DOWN, ["Run a command?", "kept for me in this project"]),
-        Look("bash-always-for-all", TAB, ["Run a command?", "for everybody"]),
+        Look("bash-always-for-all", TAB, ["Run a command?", "for everyone"]),
         Look("bash-edit", DOWN, ["Run a command?", "❯ 4.", "rm -rf"]),
         Look("bash-no", f"{DOWN}not that folder", ["Run a command?", "not that folder"]),
         Look("", UP * 4, ["❯ 1."]),

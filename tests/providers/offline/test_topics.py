@@ -17,7 +17,7 @@ QUESTIONS = [
     ("where are sessions stored?", "~/.claude/projects"),
     ("what output formats are there?", "stream-json"),
     ("how does bridle use CLAUDE.md?", "AGENTS.md"),
-    ("do you send my code anywhere?", "contacts nobody"),
+    ("do you send my code anywhere?", "uses no network"),
     ("is bridle free?", "costs nothing"),
 ]
 

@@ -16,7 +16,7 @@ from bridle.config.state import is_trusted
 from bridle.host.stdio import ask_secret
 from bridle.providers import vendors
 from bridle.providers.credentials.store import Credentials
-from bridle.providers.http_provider import Place
+from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.keys import source_of
 from bridle.providers.routes import place_of
 from bridle.providers.service_check import organisation, verify
@@ -123,7 +123,7 @@ def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
     return frozenset((named,) if isinstance(named, str) else named or ())
 
 
-async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) -> None:
+async def _check_organisation(place: ServiceEndpoint, key: str, pinned: frozenset[str]) -> None:
     found = await organisation(place, key)
     if found not in pinned:
         whose = f"belongs to the organisation {found}" if found else "does not name its organisation"
@@ -133,7 +133,7 @@ async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) ->
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     from bridle.config.options import SessionOptions
     from bridle.providers import catalog
-    from bridle.providers.offers import Choice, offer
+    from bridle.providers.model_listing import Choice, offer
     from bridle.session.model_choices import choose_model
 
     model = choose_model(SessionOptions(), config, env)
@@ -174,7 +174,7 @@ def _asked(vendor: Vendor, *, from_stdin: bool) -> str:
 
 
 def _vendor(name: str) -> Vendor:
-    from bridle.providers.offers import CLOUD_LOGINS
+    from bridle.providers.model_listing import CLOUD_LOGINS
 
     if name in CLOUD_LOGINS:
         raise UsageError(f"{name} has no key to keep: {CLOUD_LOGINS[name]}")

@@ -14,7 +14,7 @@ from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.mcp.auth.callback import Callback
 from bridle.mcp.auth.pkce import challenge_of, new_secret
 from bridle.providers import refusals
-from bridle.providers.http_provider import Place
+from bridle.providers.http_provider import ServiceEndpoint
 from bridle.types.errors import ProviderError
 from bridle.types.variables import is_on
 
@@ -27,7 +27,9 @@ class _Granted(Struct):
     key: str
 
 
-async def fetch_key(place: Place, tell: Callable[[str], object], *, patience: float = _PATIENCE) -> str:
+async def fetch_key(
+    place: ServiceEndpoint, tell: Callable[[str], object], *, patience: float = _PATIENCE
+) -> str:
     """Send the user to the page of the service, and exchange what comes back for a key.
 
     Raises:
@@ -61,7 +63,7 @@ def _code(found: Mapping[str, str], state: str) -> str:
     return code
 
 
-async def _exchange(place: Place, code: str, verifier: str) -> str:
+async def _exchange(place: ServiceEndpoint, code: str, verifier: str) -> str:
     body = to_json({"code": code, "code_verifier": verifier, "code_challenge_method": "S256"})
     request = Request("POST", f"{place.base}/auth/keys", (("content-type", "application/json"),), body)
     client = HttpClient(place.env)

@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.commands.queries.doctor import Check, Scene, run_checks
+from bridle.commands.queries.doctor import Check, DoctorContext, run_checks
 from bridle.commands.queries.hook_problems import hook_faults
 from bridle.commands.reports import checks_text
 from bridle.config.options import SessionOptions
@@ -30,7 +30,7 @@ def run_doctor(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
-    scene = Scene(
+    scene = DoctorContext(
         config=setup.config,
         env=setup.env,
         cwd=setup.cwd,
@@ -43,13 +43,12 @@ def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
 
 def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
     from bridle.cli.remote.sharing import place_in
-    from bridle.commands.queries.security import Scene as SecurityScene
-    from bridle.commands.queries.security import security_checks
+    from bridle.commands.queries.security import SecurityContext, security_checks
 
     rules, complaints = permission_choices.choose_rules(setup.options, setup.config, trusted=setup.trusted)
     host, port = place_in(setup.env)
     return security_checks(
-        SecurityScene(
+        SecurityContext(
             config=setup.config,
             env=setup.env,
             inherited=setup.inherited,

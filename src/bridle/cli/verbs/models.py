@@ -12,8 +12,8 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.models import PASSED_ON
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.providers import catalog, fallbacks, gateway
+from bridle.providers.model_listing import Choice, ModelListing, offer, offers
 from bridle.providers.nearest import did_you_mean_model
-from bridle.providers.offers import Choice, Offer, offer, offers
 from bridle.session.model_choices import choose_fallbacks
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
@@ -155,7 +155,7 @@ def show_chain(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return tell(*lines)
 
 
-def _table(found: Sequence[Offer]) -> list[str]:
+def _table(found: Sequence[ModelListing]) -> list[str]:
     head = ("MODEL", "ID", "VENDOR", "WINDOW", "OUTPUT", "IN", "OUT", "CAN", "KEY")
     rows = [head, *(_row(each) for each in found)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
@@ -164,7 +164,7 @@ def _table(found: Sequence[Offer]) -> list[str]:
     ]
 
 
-def _row(each: Offer) -> tuple[str, ...]:
+def _row(each: ModelListing) -> tuple[str, ...]:
     key = each.key_source or each.key
     return (
         each.value,

@@ -22,7 +22,7 @@ Check = Callable[[str, Mapping[str, str]], str | None]
 """What is wrong with a value, in a sentence; None for one that can be used."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class CloudQuestion(Struct, frozen=True, kw_only=True):
     """One thing that a cloud has to know."""
 
     variable: str
@@ -37,7 +37,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
     label: str
     switch: str
     """The variable that sends models there."""
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, CloudQuestion]
     """By the word before the equals sign."""
     credentials: Callable[[Mapping[str, str]], str | None]
     """What is missing to be let in with these variables, as far as this machine can tell."""
@@ -148,8 +148,8 @@ def _text(path: str) -> str:
 
 
 _MODELS = {
-    "model": Asked(variable="ANTHROPIC_MODEL", title="the model, if not the usual one", check=_model),
-    "small": Asked(
+    "model": CloudQuestion(variable="ANTHROPIC_MODEL", title="the model, if not the usual one", check=_model),
+    "small": CloudQuestion(
         variable="ANTHROPIC_DEFAULT_HAIKU_MODEL", title="the small model, if not the usual one", check=_model
     ),
 }
@@ -157,14 +157,14 @@ BEDROCK = Cloud(
     label="Amazon Bedrock",
     switch="CLAUDE_CODE_USE_BEDROCK",
     asked={
-        "region": Asked(
+        "region": CloudQuestion(
             variable="AWS_REGION",
             title="the AWS region, such as us-east-1",
             check=_region(_AWS_REGION, "us-east-1"),
             needed=True,
             usual=("AWS_DEFAULT_REGION",),
         ),
-        "profile": Asked(
+        "profile": CloudQuestion(
             variable="AWS_PROFILE",
             title="the AWS profile; empty for keys or a token in variables",
             check=_profile,
@@ -177,20 +177,20 @@ VERTEX = Cloud(
     label="Google Vertex AI",
     switch="CLAUDE_CODE_USE_VERTEX",
     asked={
-        "project": Asked(
+        "project": CloudQuestion(
             variable="ANTHROPIC_VERTEX_PROJECT_ID",
             title="the id of the project",
             check=_project,
             needed=True,
             usual=("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"),
         ),
-        "region": Asked(
+        "region": CloudQuestion(
             variable="CLOUD_ML_REGION",
             title="the region, such as global or us-east5",
             check=_region(_GOOGLE_REGION, "global or us-east5"),
             needed=True,
         ),
-        "credentials": Asked(
+        "credentials": CloudQuestion(
             variable="GOOGLE_APPLICATION_CREDENTIALS",
             title="a file with credentials; empty for those of gcloud",
             check=_key_file,

@@ -77,11 +77,11 @@ def context_breakdown(
     )
     own, foreign = _tools(runtime, ratio)
     files = tuple(Item(name=file.path, tokens=estimate(file.text, ratio), note=file.kind) for file in memory)
-    told = tuple(_scaled(item, ratio / USUAL_RATIO) for item in skills)
+    scaled = tuple(_scaled(item, ratio / USUAL_RATIO) for item in skills)
     fixed = sum(item.tokens for item in (*system, *own, *foreign))
     total = tokens_now(session.history, measured, fixed=round(fixed / ratio))
     # Files and skills stand in the first message once the conversation has begun.
-    inside = sum(item.tokens for item in (*files, *told)) if session.entries else 0
+    inside = sum(item.tokens for item in (*files, *scaled)) if session.entries else 0
     said = total - fixed - inside
     if said <= 0:
         # A count that does not even cover prompt and tools says nothing about the rest.
@@ -92,7 +92,7 @@ def context_breakdown(
         _category("system_tools", "System tools", own),
         _category("mcp_tools", "MCP tools", foreign),
         _category("memory_files", "Memory files", files),
-        _category("skills", "Skills", told),
+        _category("skills", "Skills", scaled),
         Category(id="messages", name="Messages", tokens=said, items=_messages(session, ratio)),
     )
     used = sum(category.tokens for category in categories)

@@ -27,7 +27,7 @@ from bridle.host.shell import find_bash
 from bridle.permissions.layer_rules import rules_of
 from bridle.permissions.lint import lint
 from bridle.providers.connect import check_vendor
-from bridle.providers.offers import Choice, offer, way_to_key
+from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ConfigError
 from bridle.types.mcp import ServerState
@@ -51,7 +51,7 @@ class Check(Struct, frozen=True, kw_only=True):
     """What to do about it, when something is wrong."""
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class DoctorContext(Struct, frozen=True, kw_only=True):
     """What is to be checked."""
 
     config: Config
@@ -65,7 +65,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     """What keeps hooks from running."""
 
 
-async def run_checks(scene: Scene) -> tuple[Check, ...]:
+async def run_checks(scene: DoctorContext) -> tuple[Check, ...]:
     """Every check, in the order in which a reader wants them."""
     found: list[Check] = []
     for check in CHECKS:
@@ -74,7 +74,7 @@ async def run_checks(scene: Scene) -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _installation(scene: Scene) -> Iterator[Check]:
+def _installation(scene: DoctorContext) -> Iterator[Check]:
     python = ".".join(map(str, sys.version_info[:3]))
     yield _ok(
         "Installation", f"bridle {__version__} (speaks {COMPATIBLE_WITH}), Python {python}, {sys.platform}"
@@ -96,7 +96,7 @@ def _installation(scene: Scene) -> Iterator[Check]:
         )
 
 
-def _programs(scene: Scene) -> Iterator[Check]:
+def _programs(scene: DoctorContext) -> Iterator[Check]:
     if (path := find_ripgrep(scene.env)) is not None:
         yield _ok("Programs", f"ripgrep at {path}")
     else:
@@ -110,14 +110,14 @@ def _programs(scene: Scene) -> Iterator[Check]:
         yield _warning("Programs", "bash is not installed", "install bash")
 
 
-def _login(scene: Scene) -> Iterator[Check]:
+def _login(scene: DoctorContext) -> Iterator[Check]:
     config = scene.config
     choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=scene.env)
     try:
         line = offer(scene.model, choice)
         check_vendor(line.model, scene.env, choice.own)
     except ConfigError as error:
-        yield _fault("Model", str(error), "choose another model, or mend bridleModels in the settings")
+        yield _fault("Model", str(error), "choose another model, or fix bridleModels in the settings")
         return
     if line.key_source is not None:
         yield _ok("Model", f"{scene.model}, key from {line.key_source}")
@@ -128,11 +128,13 @@ def _login(scene: Scene) -> Iterator[Check]:
         yield _fault("Model", f"there is no key for {scene.model}", remedy)
 
 
-def _settings(scene: Scene) -> Iterator[Check]:
+def _settings(scene: DoctorContext) -> Iterator[Check]:
     for layer in scene.config.layers:
         yield _ok("Settings", f"{layer.source}: {layer.path}")
     for problem in scene.config.problems[:_MOST_SHOWN]:
-        yield _fault("Settings", str(problem), "mend the value; bridle config explain KEY tells who sets it")
+        yield _fault(
+            "Settings", str(problem), "fix the value; bridle config explain KEY shows where it is set"
+        )
     for variable in without_effect(scene.env):
         text = f"{variable.name} has no effect: {variable.no_effect}"
         yield _warning("Settings", text, "remove it; docs/variables.md lists every variable")
@@ -144,7 +146,7 @@ def _settings(scene: Scene) -> Iterator[Check]:
         )
 
 
-def _rules(scene: Scene) -> Iterator[Check]:
+def _rules(scene: DoctorContext) -> Iterator[Check]:
     read = [rules_of(layer) for layer in scene.config.layers]
     rules = [rule for found, _ in read for rule in found]
     wrong = [text for _, texts in read for text in texts]
@@ -155,7 +157,7 @@ def _rules(scene: Scene) -> Iterator[Check]:
         yield _ok("Permissions", f"{len(rules)} rules")
 
 
-def _hooks(scene: Scene) -> Iterator[Check]:
+def _hooks(scene: DoctorContext) -> Iterator[Check]:
     faults = scene.hook_faults()
     for fault in faults[:_MOST_SHOWN]:
         yield _fault("Hooks", fault, "bridle hooks lint tells more")
@@ -164,10 +166,10 @@ def _hooks(scene: Scene) -> Iterator[Check]:
         yield _ok("Hooks", f"hooks for {count} events")
 
 
-def _instructions(scene: Scene) -> Iterator[Check]:
+def _instructions(scene: DoctorContext) -> Iterator[Check]:
     loaded = load(open_scope(scene.cwd, env=scene.env, managed_dir=scene.config.inputs.managed_dir))
     for problem in loaded.problems[:_MOST_SHOWN]:
-        yield _warning("Instructions", problem, "mend the file")
+        yield _warning("Instructions", problem, "fix the file")
     for file in loaded.files:
         if len(file.text) > _LARGE_INSTRUCTIONS:
             text = f"{file.path} has {len(file.text):,} characters, which every request carries"
@@ -176,7 +178,7 @@ def _instructions(scene: Scene) -> Iterator[Check]:
         yield _ok("Instructions", ", ".join(file.path for file in loaded.files))
 
 
-def _extension_files(scene: Scene) -> Iterator[Check]:
+def _extension_files(scene: DoctorContext) -> Iterator[Check]:
     index = Index(os.path.join(bridle_dir(scene.env), "index"))
     where = whereabouts(scene.config, scene.env, cwd=scene.cwd)
     skills = SkillCatalog(index, lambda: (*roots_of("skills", where), *roots_of("commands", where)))
@@ -187,15 +189,15 @@ def _extension_files(scene: Scene) -> Iterator[Check]:
         *theme_problems(index, roots_of("themes", where)),
     )
     for problem in problems[:_MOST_SHOWN]:
-        yield _warning("Extension files", str(problem), "mend, rename or remove the file")
+        yield _warning("Extension files", str(problem), "fix, rename or remove the file")
     if (more := len(problems) - _MOST_SHOWN) > 0:
-        yield _warning("Extension files", f"{more} more have problems", "mend these first")
+        yield _warning("Extension files", f"{more} more have problems", "fix these first")
 
 
-def _servers(scene: Scene) -> Iterator[Check]:
+def _servers(scene: DoctorContext) -> Iterator[Check]:
     wish = mcp.ServerSources(config=scene.config, env=scene.env, trusted=scene.trusted)
     for problem in mcp.find_servers(wish).problems:
-        yield _fault("MCP servers", str(problem), "mend the entry")
+        yield _fault("MCP servers", str(problem), "fix the entry")
     for state in scene.servers:
         if state.status == "failed":
             yield _fault(
@@ -207,7 +209,7 @@ def _servers(scene: Scene) -> Iterator[Check]:
             yield _ok("MCP servers", f"{state.name}: {state.status}")
 
 
-def _terminal(scene: Scene) -> Iterator[Check]:
+def _terminal(scene: DoctorContext) -> Iterator[Check]:
     env = scene.env
     term = env.get("TERM", "")
     if term in ("", "dumb", "unknown"):
@@ -220,7 +222,7 @@ def _terminal(scene: Scene) -> Iterator[Check]:
         yield _warning("Terminal", f"the locale is {language or 'not set'}", "set LANG to one with UTF-8")
 
 
-def _transcripts(scene: Scene) -> Iterator[Check]:
+def _transcripts(scene: DoctorContext) -> Iterator[Check]:
     folder = projects_dir(scene.env)
     size = count = 0
     for parent, _, names in os.walk(folder):
@@ -234,7 +236,7 @@ def _transcripts(scene: Scene) -> Iterator[Check]:
         yield _ok("Conversations", f"{count} kept in {folder}, {size / 1_000_000:.1f} MB")
 
 
-CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
+CHECKS: tuple[Callable[[DoctorContext], Iterator[Check]], ...] = (
     _installation,
     _programs,
     _login,
@@ -249,7 +251,7 @@ CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
 )
 
 
-async def _sandbox(scene: Scene) -> list[Check]:
+async def _sandbox(scene: DoctorContext) -> list[Check]:
     """Whether the boundary that the settings ask for can be had here: it is set up and taken down again."""
     wanted = scene.config.settings.sandbox
     if wanted is None or not wanted.enabled:

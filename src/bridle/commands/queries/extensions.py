@@ -91,14 +91,14 @@ def hook_table(context: CommandContext) -> Table:
 
 
 def _skill_facts(skill: Skill, visibility: Visibility, *, locked: bool) -> SkillFacts:
-    told = skill.for_model and visibility in ("on", "name-only")
+    listed = skill.for_model and visibility in ("on", "name-only")
     return SkillFacts(
         name=skill.name,
         description=" ".join(skill.description.split()),
         source=skill.source,
         owner="" if skill.root is None else skill.root.owner or "",
         file=skill.file,
-        tokens=cost_of(skill, bare=visibility == "name-only") if told else 0,
+        tokens=cost_of(skill, bare=visibility == "name-only") if listed else 0,
         body_tokens=_size(skill) // _CHARACTERS_PER_TOKEN,
         visibility=visibility,
         locked=locked,

@@ -57,8 +57,8 @@ def find_faults(table: Table, limits: HttpLimits, *, cwd: str, env: Mapping[str,
     Whether a hook counts here, by trust or by policy, is no fault of its own and left out.
     """
     unknown = [entry for entry in table.entries if entry.event not in EVENTS]
-    told = {(entry.origin.file, entry.origin.key) for entry in unknown}
-    yield from (problem for problem in table.problems if (problem.file, problem.key) not in told)
+    reported = {(entry.origin.file, entry.origin.key) for entry in unknown}
+    yield from (problem for problem in table.problems if (problem.file, problem.key) not in reported)
     for entry in unknown:
         yield _at(entry, f"there is no event {entry.event}{did_you_mean(entry.event, EVENTS)}")
     for entry in table.entries:

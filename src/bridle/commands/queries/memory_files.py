@@ -19,7 +19,7 @@ _LARGEST = 1_000_000
 _NAMES = {"project": "this project", "local": "this project, for you alone", "user": "all your projects"}
 
 
-class MemoryPlace(Struct, frozen=True, kw_only=True):
+class MemoryFile(Struct, frozen=True, kw_only=True):
     """A file, whether it is there or only could be."""
 
     path: str
@@ -35,7 +35,7 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
         return estimate(self.text)
 
 
-def memory_places(context: CommandContext) -> tuple[MemoryPlace, ...]:
+def memory_places(context: CommandContext) -> tuple[MemoryFile, ...]:
     """Instruction files first, then automatic notes, then the notes of agents."""
     return (*_instructions(context), *_notes(context), *_of_agents(context))
 
@@ -45,21 +45,21 @@ def takes_notes(context: CommandContext) -> bool:
     return is_enabled(context.env, context.settings.config().settings.auto_memory_enabled)
 
 
-def _instructions(context: CommandContext) -> list[MemoryPlace]:
+def _instructions(context: CommandContext) -> list[MemoryFile]:
     loaded = [file for file in memory_files(context.runtime) if file.kind != "AutoMem"]
     found = [
-        MemoryPlace(path=file.path, name=file.kind, group="Instructions", text=file.text) for file in loaded
+        MemoryFile(path=file.path, name=file.kind, group="Instructions", text=file.text) for file in loaded
     ]
     known = {file.path for file in loaded}
     places = quick_places(context.workspace.start, context.env, config_home(context.env))
     return found + [
-        MemoryPlace(path=places[key], name=name, group="Instructions", exists=False)
+        MemoryFile(path=places[key], name=name, group="Instructions", exists=False)
         for key, name in _NAMES.items()
         if places[key] not in known and not os.path.exists(places[key])
     ]
 
 
-def _notes(context: CommandContext) -> list[MemoryPlace]:
+def _notes(context: CommandContext) -> list[MemoryFile]:
     folder = context.runtime.features.find(MEMORY)
     if folder is None:
         return []
@@ -67,7 +67,7 @@ def _notes(context: CommandContext) -> list[MemoryPlace]:
     rows = [_read(index, "index", "Noted in earlier sessions")]
     found, _ = topics(folder)
     rows += [
-        MemoryPlace(
+        MemoryFile(
             path=os.path.join(folder, topic.file),
             name=topic.name,
             group="Noted in earlier sessions",
@@ -78,9 +78,9 @@ def _notes(context: CommandContext) -> list[MemoryPlace]:
     return rows
 
 
-def _of_agents(context: CommandContext) -> list[MemoryPlace]:
+def _of_agents(context: CommandContext) -> list[MemoryFile]:
     agents = context.runtime.features.find(AGENTS)
-    rows: list[MemoryPlace] = []
+    rows: list[MemoryFile] = []
     for definition in () if agents is None else agents.definitions():
         if definition.memory is not None:
             folder = memory_folder(
@@ -91,9 +91,9 @@ def _of_agents(context: CommandContext) -> list[MemoryPlace]:
     return rows
 
 
-def _read(path: str, name: str, group: str) -> MemoryPlace:
+def _read(path: str, name: str, group: str) -> MemoryFile:
     try:
         text = read_bytes(path, _LARGEST).decode(errors="replace")
     except OSError:
-        return MemoryPlace(path=path, name=name, group=group, exists=False)
-    return MemoryPlace(path=path, name=name, group=group, text=text)
+        return MemoryFile(path=path, name=name, group=group, exists=False)
+    return MemoryFile(path=path, name=name, group=group, text=text)

@@ -15,13 +15,13 @@ _SETTINGS = ("settings.json", "settings.local.json", "keybindings.json", "CLAUDE
 _CREDENTIALS = (".credentials.json", "credentials.json")
 
 
-class Looked(Struct, frozen=True):
+class FileCheck(Struct, frozen=True):
     count: int
     wrong: tuple[tuple[str, str, str], ...]
     """Path, what is wrong, and what to do about it."""
 
 
-def look(env: Mapping[str, str], cwd: str) -> Looked:
+def look(env: Mapping[str, str], cwd: str) -> FileCheck:
     """Transcripts, logs, state and credentials must be the user's alone; settings theirs alone to change."""
     wrong: list[tuple[str, str, str]] = []
     count = 0
@@ -33,7 +33,7 @@ def look(env: Mapping[str, str], cwd: str) -> Looked:
         count += 1
         if (problem := _problem(status, private=private)) is not None:
             wrong.append((path, *problem))
-    return Looked(count, tuple(wrong))
+    return FileCheck(count, tuple(wrong))
 
 
 def _places(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, bool]]:

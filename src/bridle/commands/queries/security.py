@@ -34,7 +34,7 @@ _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _NOT_SECRET = ("SSH_AUTH_SOCK", "BRIDLE_CREDENTIALS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS")
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class SecurityContext(Struct, frozen=True, kw_only=True):
     """What is to be looked at."""
 
     config: Config
@@ -52,7 +52,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     """About rules that cannot be read."""
 
 
-async def security_checks(scene: Scene) -> tuple[Check, ...]:
+async def security_checks(scene: SecurityContext) -> tuple[Check, ...]:
     """Every check; a fault is something that is promised and missing here."""
     settings = scene.config.settings.sandbox
     features = find_features(bubblewrap=None if settings is None else settings.bwrap_path)
@@ -98,7 +98,7 @@ async def _second_wall() -> Check:
     return _warning("Second wall", offer.sentence, remedy)
 
 
-async def _sandbox(scene: Scene) -> list[Check]:
+async def _sandbox(scene: SecurityContext) -> list[Check]:
     """Which way the sandbox would be built, tried for real, whether or not it is turned on."""
     settings = scene.config.settings.sandbox
     is_on = settings is not None and settings.enabled is True
@@ -122,7 +122,7 @@ async def _sandbox(scene: Scene) -> list[Check]:
     return [_ok("Sandbox", f"{state}; it is built with {support.way}{new_names}")]
 
 
-def _helpers(scene: Scene) -> Iterator[Check]:
+def _helpers(scene: SecurityContext) -> Iterator[Check]:
     """Programs that bridle itself runs must not be the project's, nor others' to change."""
     writable = (scene.cwd, trust_root(scene.env, scene.cwd))
     found = {name: PROGRAMS.find(name, scene.env, writable=writable) for name in _HELPERS}
@@ -138,7 +138,7 @@ def _helpers(scene: Scene) -> Iterator[Check]:
     yield _ok("Programs", f"python at {sys.executable}")
 
 
-def _trust(scene: Scene) -> Iterator[Check]:
+def _trust(scene: SecurityContext) -> Iterator[Check]:
     root = trust_root(scene.env, scene.cwd)
     brought = brought_by(scene.env, scene.cwd)
     if not scene.trusted:
@@ -164,7 +164,7 @@ def _place(brought: TrustItem) -> str:
     return f"{brought.key} ({brought.file}{line})"
 
 
-def _rules(scene: Scene) -> Iterator[Check]:
+def _rules(scene: SecurityContext) -> Iterator[Check]:
     tools = {name for each in CATALOG for name in (each.name, *each.aliases)}
     tools |= {"Agent", "Task", "Skill", "Cd", "ExitPlanMode", "SlashCommand", "Monitor", "LSP"}
     for text in scene.complaints[:_MOST_SHOWN]:
@@ -179,7 +179,7 @@ def _rules(scene: Scene) -> Iterator[Check]:
     yield _ok("Rules", ", ".join(f"{number} {effect}" for effect, number in count.items()))
 
 
-def _modes(scene: Scene) -> Iterator[Check]:
+def _modes(scene: SecurityContext) -> Iterator[Check]:
     if scene.mode == "bypassPermissions":
         yield _warning("Modes", "sessions start in bypassPermissions", "change permissions.defaultMode")
     else:
@@ -190,7 +190,7 @@ def _modes(scene: Scene) -> Iterator[Check]:
     yield _ok("Modes", f"can be switched to: {', '.join(scene.modes)}")
 
 
-def _environment(scene: Scene) -> Iterator[Check]:
+def _environment(scene: SecurityContext) -> Iterator[Check]:
     """Names only: values are never shown."""
     seen = sorted(name for name, value in scene.env.items() if value and is_secret(name))
     if not seen:
@@ -208,7 +208,7 @@ def is_secret(name: str) -> bool:
     return name not in _NOT_SECRET and any(part in name.upper() for part in _SECRET)
 
 
-def _files(scene: Scene) -> Iterator[Check]:
+def _files(scene: SecurityContext) -> Iterator[Check]:
     looked = private_files.look(scene.env, scene.cwd)
     for path, problem, remedy in looked.wrong[:_MOST_SHOWN]:
         yield _fault("Files", f"{path} {problem}", remedy)
@@ -218,7 +218,7 @@ def _files(scene: Scene) -> Iterator[Check]:
         yield _ok("Files", f"{looked.count} transcripts, settings and credentials are for you alone")
 
 
-def _remote(scene: Scene) -> Iterator[Check]:
+def _remote(scene: SecurityContext) -> Iterator[Check]:
     settings = scene.config.settings
     if settings.disable_remote_control:
         yield _ok("Remote control", "turned off (disableRemoteControl)")
@@ -234,7 +234,7 @@ def _remote(scene: Scene) -> Iterator[Check]:
         )
 
 
-def _defects(scene: Scene) -> Iterator[Check]:
+def _defects(scene: SecurityContext) -> Iterator[Check]:
     path = os.path.join(bridle_dir(scene.env), DEFECTS)
     try:
         with open(path, "rb") as file:
@@ -248,7 +248,7 @@ def _defects(scene: Scene) -> Iterator[Check]:
         yield _ok("Gate", "no command has tried more than it was judged to do")
 
 
-def _dependencies(scene: Scene) -> Iterator[Check]:
+def _dependencies(scene: SecurityContext) -> Iterator[Check]:
     del scene
     said = advisories.known()
     if isinstance(said, str):
@@ -260,7 +260,7 @@ def _dependencies(scene: Scene) -> Iterator[Check]:
         yield _ok("Dependencies", "pip-audit knows of no advisory")
 
 
-_CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
+_CHECKS: tuple[Callable[[SecurityContext], Iterator[Check]], ...] = (
     _helpers,
     _trust,
     _rules,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import memory_files
 from bridle.host.paths import config_home
-from bridle.providers.offers import Choice, offer, way_to_key
+from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.version import __version__
 
 

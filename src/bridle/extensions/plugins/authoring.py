@@ -177,7 +177,9 @@ def _manifest_advice(folder: str, manifest: Manifest) -> Iterator[Finding]:
     for name in sorted(set(manifest.values) - _KNOWN_KEYS):
         yield Finding(path=file, message=f"{name!r} means nothing to bridle", is_error=False)
     if not manifest.version:
-        yield Finding(path=file, message='"version" is missing: updates are told by content', is_error=False)
+        yield Finding(
+            path=file, message='"version" is missing: updates are detected by content', is_error=False
+        )
     if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", manifest.name):
         yield Finding(path=file, message="names are usually small letters and dashes", is_error=False)
 

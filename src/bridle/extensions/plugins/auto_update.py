@@ -41,7 +41,7 @@ async def auto_update(around: PluginContext, names: Sequence[str]) -> tuple[str,
 
     A marketplace or a plugin that cannot be had stays as it is.
     """
-    told: list[str] = []
+    messages: list[str] = []
     for name in names:
         try:
             async with lock(around.env):
@@ -49,10 +49,10 @@ async def auto_update(around: PluginContext, names: Sequence[str]) -> tuple[str,
             if renewed.stale:
                 continue
             for plugin in _installed_from(around, name):
-                told += await _update(around, plugin)
+                messages += await _update(around, plugin)
         except (BridleError, OSError) as error:
-            told.append(f"The marketplace {name} could not be brought up to date: {error}")
-    return tuple(told)
+            messages.append(f"The marketplace {name} could not be brought up to date: {error}")
+    return tuple(messages)
 
 
 async def _update(around: PluginContext, plugin: PluginId) -> list[str]:

@@ -28,7 +28,7 @@ class PluginContext(Struct, frozen=True, kw_only=True):
     may_run: Callable[[Source], bool] = lambda _: False
     """Whether the user lets a command be run that makes a plugin; asked before anything else happens."""
     reached: Callable[[str], None] = lambda _: None
-    """Told of every step that changes something on disk, after it."""
+    """Called after every step that changes something on disk."""
 
     def settings_file(self, scope: Scope) -> str:
         """Where the switches of a scope stand.
@@ -63,12 +63,12 @@ class PluginContext(Struct, frozen=True, kw_only=True):
 
 
 def clear_staging(env: Mapping[str, str]) -> None:
-    """Remove what earlier runs left behind; called with the lock held, so that nobody works there."""
+    """Remove what earlier runs left behind; called with the lock held, so that no other process uses it."""
     remove_tree(os.path.join(plugins_dir(env), ".staging"))
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder with all that is in it; what cannot be removed stays, and harms nobody."""
+    """Remove a folder with all that is in it; what cannot be removed stays and does no harm."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

@@ -36,6 +36,6 @@ class PluginFault(Struct, frozen=True, kw_only=True):
         return f"plugin {self.plugin}: {self.message}{place}"
 
     def frame(self) -> dict[str, Any]:
-        """The fault as hosts are told of it."""
-        told: dict[str, Any] = {"plugin": self.plugin, "type": self.type, "message": self.message}
-        return {**told, "path": self.path} if self.path else told
+        """The fault as hosts get it."""
+        frame: dict[str, Any] = {"plugin": self.plugin, "type": self.type, "message": self.message}
+        return {**frame, "path": self.path} if self.path else frame

@@ -185,7 +185,7 @@ class _Writer:
             known = self._names.setdefault(key, name)
             again = end == len(parts) and not folder and known == name and key in self._files
             if known != name or again:
-                raise ConfigError(f"{known!r} and {name!r} cannot be told apart")
+                raise ConfigError(f"{known!r} and {name!r} are the same name on some file systems")
         if not folder:
             self._files.add(unicodedata.normalize("NFC", "/".join(parts)).casefold())
 

@@ -80,7 +80,7 @@ async def update(
 ) -> tuple[Change, ...]:
     """Fetch a plugin again and install it where its content is another; a new name is taken over.
 
-    Who is told hears of a marketplace of which there is only the last copy.
+    `tell` gets a sentence about a marketplace that could not be refreshed, so that its last copy is used.
 
     Raises:
         UsageError: it is not installed or not offered any more, or the user does not agree.
@@ -255,7 +255,7 @@ def _place(around: PluginContext, items: Sequence[Item], records: Mapping[Plugin
         if os.path.isdir(target):
             if tree_digest(target) == item.tree:
                 continue
-            # Somebody changed the files: nothing that is recorded has this content, so it may go.
+            # The files were changed: nothing that is recorded has this content, so it may go.
             os.rename(target, f"{item.folder}.old")
         os.makedirs(os.path.dirname(target), exist_ok=True)
         _sync_tree(item.folder)

@@ -36,7 +36,7 @@ class Item(Struct, frozen=True, kw_only=True):
     revision: str
     tree: str
     automatic: bool = False
-    """Nobody asked for it, but something needs it."""
+    """Installed only because another plugin needs it."""
 
     @property
     def approval(self) -> str:

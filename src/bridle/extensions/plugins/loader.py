@@ -41,7 +41,7 @@ def load_plugins(wish: PluginRequest) -> Plugins:
 
 
 def read_plugins(wish: PluginRequest) -> Outcome:
-    """The same, with what tells whether it still holds."""
+    """Read every plugin that is on, with the stamps that show whether the result is still valid."""
     loading = _Loading(wish)
     for folder in wish.folders:
         loading.add_folder(os.path.join(wish.cwd, os.path.expanduser(folder)), INLINE, shared=False)

@@ -37,22 +37,22 @@ def read_manifest(
 
     Without a manifest the entry counts, or else the name of the folder.
     """
-    told = entry or {}
-    name = fallback or told.get("name") or os.path.basename(os.path.abspath(folder))
+    given = entry or {}
+    name = fallback or given.get("name") or os.path.basename(os.path.abspath(folder))
     file = os.path.join(folder, FILE)
     try:
         data = read_bytes(file, LARGEST)
     except (FileNotFoundError, NotADirectoryError):
-        return _checked({"name": name, **_supplement(told)}, str(name), file, written=False)
+        return _checked({"name": name, **_supplement(given)}, str(name), file, written=False)
     except OSError as error:
         return _broken(str(name), "manifest-parse-error", f"cannot be read: {error.strerror or error}", file)
     values, text, problem = parse(data, file=file)
     if problem is not None:
         return _broken(str(name), "manifest-parse-error", str(problem), file)
-    if told.get("strict") is False and (clash := [key for key in COMPONENTS if key in values]):
+    if given.get("strict") is False and (clash := [key for key in COMPONENTS if key in values]):
         message = f"the marketplace says all (strict is false), and the manifest names {clash[0]} too"
         return _broken(str(name), "manifest-validation-error", message, file)
-    return _checked({**_supplement(told), **values}, str(name), file, written=True, text=text)
+    return _checked({**_supplement(given), **values}, str(name), file, written=True, text=text)
 
 
 _OF_MARKETPLACES = ("source", "category", "tags", "strict", "relevance")

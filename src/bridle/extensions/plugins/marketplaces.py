@@ -187,7 +187,7 @@ async def _obtain(around: PluginContext, source: Source) -> _Obtained:
         return await _obtain_copy(around, source, staged)
     except ConfigError as error:
         await asyncio.to_thread(remove_tree, staged)
-        # Where the copy was made says nothing to anybody.
+        # The path of the copy means nothing to the user.
         raise ConfigError(str(error).replace(staged, str(source))) from error
 
 
@@ -275,7 +275,7 @@ def _keep(env: Mapping[str, str], location: str, name: str) -> None:
 
 
 def _discard(env: Mapping[str, str], location: str) -> None:
-    """Remove a copy; what lies outside our folder belongs to somebody else."""
+    """Remove a copy; what lies outside our folder is not ours."""
     home = _home(env)
     first = _first(home, location)
     if not first:

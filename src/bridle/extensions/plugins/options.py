@@ -180,7 +180,7 @@ class _Secrets:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError) as error:
-            raise ConfigError(f"{self._file} cannot be read: mend or remove it ({error}).") from error
+            raise ConfigError(f"{self._file} cannot be read: fix or remove it ({error}).") from error
 
     def _put_into_keyring(self, name: str, value: str) -> bool:
         if self._wanted == "file":
@@ -209,4 +209,4 @@ def _remove_from_keyring(name: str) -> None:
     try:
         keyring.delete_password(_SERVICE, name)
     except KeyringError:
-        pass  # Gone already, or locked away: without its name here nobody asks for it again.
+        pass  # Gone already, or locked away: without its name here it is not looked up again.

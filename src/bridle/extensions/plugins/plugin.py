@@ -71,7 +71,7 @@ class HookFile(Struct, frozen=True, array_like=True):
 
 
 class Monitor(Struct, frozen=True, array_like=True):
-    """A command whose lines the model should hear of."""
+    """A command whose output the model is notified of."""
 
     name: str
     command: str
@@ -174,9 +174,9 @@ class Loaded(Struct, frozen=True, kw_only=True):
         return {"CLAUDE_PLUGIN_ROOT": self.folder, "CLAUDE_PLUGIN_DATA": self.data, **given}
 
     def frame(self) -> dict[str, Any]:
-        """The plugin as hosts are told of it."""
-        told: dict[str, Any] = {"name": self.plugin.name, "path": self.folder, "source": str(self.plugin)}
-        return {**told, "version": self.manifest.version} if self.manifest.version else told
+        """The plugin as hosts get it."""
+        frame: dict[str, Any] = {"name": self.plugin.name, "path": self.folder, "source": str(self.plugin)}
+        return {**frame, "version": self.manifest.version} if self.manifest.version else frame
 
 
 class Plugins(Struct, frozen=True, kw_only=True):

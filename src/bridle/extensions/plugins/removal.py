@@ -58,7 +58,7 @@ async def uninstall(
 async def prune(
     around: PluginContext, *, scope: Scope | None = None, dry_run: bool = False
 ) -> tuple[PluginId, ...]:
-    """Remove plugins that came only because others needed them, and versions that nobody uses.
+    """Remove plugins that came only because others needed them, and unused versions.
 
     Raises:
         Locked: another process changes plugins.
@@ -87,7 +87,7 @@ async def remove_marketplace(around: PluginContext, name: str) -> tuple[PluginId
             if parse_id(id).marketplace == name
         ]
         marketplaces.own(around, name)
-        # The marketplace goes last: whoever was killed in between can say the same again.
+        # The marketplace goes last: after a kill in between the same command can be repeated.
         await asyncio.to_thread(_remove, around, every, keep_data=False)
         marketplaces.forget(around, name)
         return tuple(dict.fromkeys(plugin for plugin, _ in every))

@@ -120,7 +120,7 @@ def known_marketplaces(around: PluginContext) -> tuple[MarketplaceReport, ...]:
 
 
 def plugin_named(text: str, around: PluginContext, *, installed: bool) -> PluginId:
-    """The plugin that somebody means; without a marketplace, the only one that has the name.
+    """The plugin that a text names; without a marketplace, the only one that has the name.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -218,7 +218,7 @@ def _markets(around: PluginContext) -> Iterator[Marketplace]:
         try:
             yield load(around, name)
         except (ConfigError, UsageError):
-            continue  # Whoever lists marketplaces is told why.
+            continue  # The list of marketplaces shows why.
 
 
 def _author(offer: OfferedPlugin) -> str:

@@ -74,4 +74,4 @@ def read_object(file: str) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: mend or remove it ({error}).") from error
+        raise ConfigError(f"{file} cannot be read: fix or remove it ({error}).") from error

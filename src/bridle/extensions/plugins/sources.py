@@ -112,7 +112,7 @@ def read_source(value: Any, *, of: Literal["marketplace", "plugin"]) -> Source:
 
 
 def parse_source(text: str, *, cwd: str) -> Source:
-    """A marketplace as somebody types it: owner/name, an address, `npm:package`, a folder or a file.
+    """A marketplace as a user types it: owner/name, an address, `npm:package`, a folder or a file.
 
     Raises:
         UsageError: it cannot be understood.
@@ -215,7 +215,7 @@ def _url(value: Mapping[str, Any], given: Mapping[str, str]) -> Source:
 
 
 def _checked(source: Source) -> Source:
-    """The same source, once nothing in it can be taken for an option or lead out of what is fetched."""
+    """The source, if nothing in it can be taken for an option or lead out of what is fetched."""
     place = source.repository or source.location
     if source.kind == "command":
         if not source.words:

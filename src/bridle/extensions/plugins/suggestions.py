@@ -22,7 +22,7 @@ _MOST_SUGGESTED = 3
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """What goes on in a session; each part is a kind of signal."""
+    """What happens in a session; each part is a kind of signal."""
 
     cwd: str | None = None
     files: Sequence[str] = ()
@@ -57,7 +57,7 @@ def suggestions(
         try:
             offers = load(around, name).offers
         except (ConfigError, UsageError):
-            continue  # Whoever lists marketplaces is told why.
+            continue  # The list of marketplaces shows why.
         for offer in offers.values():
             plugin, relevance = f"{offer.name}@{name}", offer.values.get("relevance")
             if plugin not in installed and (reason := _reason(relevance, work, around.cwd)) is not None:

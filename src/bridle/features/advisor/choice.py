@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bridle.config.load import Config
 from bridle.providers.advisors import advisor_id, is_disabled
-from bridle.providers.offers import Choice
+from bridle.providers.model_listing import Choice
 from bridle.types.errors import ConfigError, UsageError
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bridle.config.load import Config
 from bridle.features.context import CommandCaller
 from bridle.providers.advisors import advisor_id, is_disabled
-from bridle.providers.offers import Choice, available_names
+from bridle.providers.model_listing import Choice, available_names
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError
 

@@ -38,7 +38,7 @@ async def begin(workflows: SessionWorkflows, name: str, arguments: str, caller: 
     """
     typed = f"/{name} {arguments}".strip()
     launch = Launch(name=name, args=read_arguments(arguments) if arguments.strip() else UNSET)
-    return told(await start(workflows, launch, typed, caller))
+    return launch_text(await start(workflows, launch, typed, caller))
 
 
 async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller: Caller) -> Launched:
@@ -54,7 +54,7 @@ async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller:
     return await workflows.start(turn, launch, call_id=f"command_{new_uuid()}", typed=True)
 
 
-def told(launched: Launched) -> str:
+def launch_text(launched: Launched) -> str:
     """A run that has begun, for the user."""
     known = f", with {launched.known} results known from before" if launched.known else ""
     return (

@@ -43,7 +43,7 @@ def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def tell_denial(event: PermissionDenied, output: Output, *, agent: str = "", told: set[str]) -> None:
+def tell_denial(event: PermissionDenied, output: Output, *, agent: str = "", written: set[str]) -> None:
     """Write a line or two about a denied call, unless the same were written before."""
     who = f"{agent}: " if agent else ""
     words = f"{who}{call_words(event.tool, event.input)}: {why(event.reason, event.parts)}"
@@ -52,6 +52,6 @@ def tell_denial(event: PermissionDenied, output: Output, *, agent: str = "", tol
     lines = (f"denied: {words}", *((f"  {advice}",) if advice else ()))
     # What a call holds makes no lines of its own.
     text = "".join(f"{printable(SECRETS.hide(line))}\n" for line in lines)
-    if text not in told:
-        told.add(text)
+    if text not in written:
+        written.add(text)
         output.write(text.encode(errors="replace"))

@@ -14,7 +14,7 @@ from bridle.types.event import (
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
-NO_APPROVER = "Nobody is there to approve it."
+NO_APPROVER = "No one can approve it in this session."
 """The end of the refusal that the model reads when a call needs a person's approval."""
 
 
@@ -55,7 +55,7 @@ class DenialPresenter:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._told: set[str] = set()
+        self._written: set[str] = set()
 
     def take(self, event: Event) -> None:
         match event:
@@ -72,7 +72,7 @@ class DenialPresenter:
     def _tell(self, event: PermissionDenied, *, agent: str = "") -> None:
         from bridle.frontends.print.call_summary import tell_denial  # Most runs deny nothing.
 
-        tell_denial(event, self._output, agent=agent, told=self._told)
+        tell_denial(event, self._output, agent=agent, written=self._written)
 
 
 class TextPresenter:

@@ -222,8 +222,8 @@ class ChildSession:
 
     def _tell(self, text: str, *, level: str) -> None:
         self._state["busy"] = False
-        told = {"type": "system", "subtype": "informational", "content": text, "level": level}
-        self.shared_session.publish({**told, "uuid": new_uuid()})
+        frame = {"type": "system", "subtype": "informational", "content": text, "level": level}
+        self.shared_session.publish({**frame, "uuid": new_uuid()})
         self.shared_session.look()
 
     async def _listen(self) -> None:

@@ -86,8 +86,8 @@ class EventLog:
     def snapshot(self, **beside: Any) -> bytes:
         """One line with the conversation so far; the next number continues from it."""
         frames = [Raw(data) for data in self._kept.values()]
-        told = {"frames": frames, "earlier": self._dropped, **beside}
-        return encode({"n": self.last, "epoch": self.epoch, "snapshot": told})
+        snapshot = {"frames": frames, "earlier": self._dropped, **beside}
+        return encode({"n": self.last, "epoch": self.epoch, "snapshot": snapshot})
 
     async def changed(self, after: int) -> None:
         """Return as soon as there is a line behind this number, or everything begins anew."""
@@ -120,8 +120,8 @@ def _encoded(frame: Frame) -> bytes:
     if len(data) <= _LARGEST_FRAME:
         return data
     kept = {key: frame[key] for key in ("type", "uuid", "session_id", "parent_tool_use_id") if key in frame}
-    told = f"({len(data):,} bytes are not shown here: they are in the transcript)"
-    message: Frame = {"role": frame["type"], "content": [_stub(block, told) for block in _blocks(frame)]}
+    note = f"({len(data):,} bytes are not shown here: they are in the transcript)"
+    message: Frame = {"role": frame["type"], "content": [_stub(block, note) for block in _blocks(frame)]}
     return encode({**kept, "message": message})[:-1]
 
 
@@ -131,15 +131,15 @@ def _blocks(frame: Frame) -> list[Any]:
     return content[:20] if isinstance(content, list) else [{"type": "text"}]
 
 
-def _stub(block: Any, told: str) -> Frame:
+def _stub(block: Any, note: str) -> Frame:
     """What is left of a block: enough to know which call it belongs to."""
     match block:
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
-            return {"type": "tool_result", "tool_use_id": call_id, "content": told}
+            return {"type": "tool_result", "tool_use_id": call_id, "content": note}
         case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-            return {"type": "tool_use", "id": call_id, "name": name, "input": {"": told}}
+            return {"type": "tool_use", "id": call_id, "name": name, "input": {"": note}}
         case _:
-            return {"type": "text", "text": told}
+            return {"type": "text", "text": note}
 
 
 def digest(value: Any) -> str:

@@ -28,7 +28,7 @@ def shown(question: Question) -> Frame:
     """What a remote user must see to decide; the input is complete and exactly as it will run."""
     match question:
         case PermissionQuestion():
-            told: Frame = {
+            frame: Frame = {
                 "subtype": "can_use_tool",
                 "tool_name": question.tool,
                 "input": dict(question.input),
@@ -41,7 +41,7 @@ def shown(question: Question) -> Frame:
                 "asked_by": question.asker,
                 "blocked_path": question.blocked_path,
             }
-            return {**told, **{key: value for key, value in beside.items() if value is not None}}
+            return {**frame, **{key: value for key, value in beside.items() if value is not None}}
         case ChoiceQuestion():
             return {
                 "subtype": "can_use_tool",

@@ -273,4 +273,4 @@ def _who(headers: Mapping[str, str]) -> str:
     """What the other end calls itself, in harmless characters; else what its browser is."""
     named = headers.get("bridle-client", "")
     name = " ".join(_PLAIN.sub("", named).split())[:_LONGEST_NAME]
-    return name or "somebody elsewhere"
+    return name or "another client"

@@ -35,7 +35,7 @@ def kept_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 def entry_notice(rules: Iterable[Rule]) -> str | None:
-    """The sentence for whoever enters auto mode with rules that do not count there."""
+    """The notice on entering auto mode with rules that do not count there."""
     dropped = list(dict.fromkeys(str(rule) for rule in rules if is_dangerous(rule)))
     if not dropped:
         return None
@@ -45,7 +45,7 @@ def entry_notice(rules: Iterable[Rule]) -> str | None:
 
 
 def mode_notice(before: Mode, after: Mode, rules: Iterable[Rule]) -> str | None:
-    """The sentence for whoever switches the mode, when it is auto mode that they enter."""
+    """The notice for a switch of the mode, if it enters auto mode."""
     return entry_notice(rules) if after == "auto" and before != "auto" else None
 
 
@@ -58,7 +58,7 @@ def is_dangerous(rule: Rule) -> bool:
         return False
     plain = re.sub(r"[\"'\\]", "", fixed).lower()
     words = plain.removesuffix(":").split()
-    # `git st*` goes on in the middle of a word, `git st:*` and `git st *` behind it.
+    # `git st*` continues in the middle of a word, `git st:*` and `git st *` behind it.
     return _opens(words, is_cut=bool(words) and plain[-1] not in ": \t")
 
 
@@ -79,7 +79,7 @@ def _opens(words: list[str], *, is_cut: bool) -> bool:
 
 
 def _behind_passing(words: list[str], *, is_cut: bool) -> list[str]:
-    """The command behind wrappers and assignments; none when it cannot be told where it begins."""
+    """The command behind wrappers and assignments; none when it is unclear where it begins."""
     passing = False
     while len(words) > is_cut:
         if passing and words[0].startswith("-"):

@@ -67,7 +67,7 @@ def rules_text(name: str, rules: AutoRules) -> str:
             _section("hard_deny: never", rules.hard_deny),
             _section("soft_deny: a person is asked", rules.soft_deny),
             _section("allow: fine", rules.allow),
-            _section("environment: facts, which permit nothing by themselves", rules.environment),
+            _section("environment: facts, which permit nothing alone", rules.environment),
         )
     )
 
@@ -100,8 +100,8 @@ def condense(entries: Sequence[ConversationEntry], *, above: Sequence[Conversati
     what the agent says and the program adds. `above` is the conversation of the user that an agent works in.
     """
     names = {block["id"]: block["name"] for entry in entries for block in _uses(entry)}
-    told = [line for entry in above for line in _lines(entry, {}) if line.is_task]
-    lines = [*told, *(line for entry in entries for line in _lines(entry, names))]
+    tasks = [line for entry in above for line in _lines(entry, {}) if line.is_task]
+    lines = [*tasks, *(line for entry in entries for line in _lines(entry, names))]
     said = [index for index, line in enumerate(lines) if line.is_task]
     done = [index for index, line in enumerate(lines) if not line.is_task]
     # The first request is what all the rest is about.

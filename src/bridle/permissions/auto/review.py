@@ -75,7 +75,7 @@ def planning_doubt(case: Case, decision: Decision) -> Ask | None:
 
 
 def needs_person(case: Case, doubt: Ask) -> bool:
-    """Whether no reviewer may settle this: it is dangerous as such, or somebody wants to be asked.
+    """Whether no reviewer may settle this: it is dangerous as such, or the user wants to be asked.
 
     What steers the agent and its permissions is never changed on a model's word alone.
     """
@@ -87,7 +87,7 @@ def needs_person(case: Case, doubt: Ask) -> bool:
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The answer, if it is one JSON object and nothing else; whoever names a hard_deny rule denies."""
+    """The answer, if it is one JSON object and nothing else; naming a hard_deny rule is a denial."""
     stripped = text.strip()
     if (fenced := _FENCED.fullmatch(stripped)) is not None:
         stripped = fenced[1]
@@ -95,7 +95,7 @@ def read_verdict(text: str) -> Verdict | None:
         verdict = msgspec.json.decode(stripped, type=Verdict)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    # The reason goes on to people and to the agent: one line, and no room for a speech.
+    # The reason is shown to people and to the agent: one short line.
     reason = " ".join(verdict.reason.split())[:_LONGEST_REASON].rstrip(". ")
     settled = "deny" if verdict.rule == "hard_deny" else verdict.verdict
     return Verdict(verdict=settled, reason=reason or "no reason was given", rule=verdict.rule)

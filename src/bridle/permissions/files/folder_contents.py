@@ -16,12 +16,12 @@ from bridle.types.shell import Part, Reading
 _MOST = 5_000
 _MOST_LISTED = 20_000
 _SPLITS = re.compile(r"[\s'\"\\]")
-"""Where `xargs` ends a name unless it is told otherwise."""
+"""Where `xargs` ends a name by default."""
 _LINKERS = frozenset({"ln", "link"})
 
 
 class _Unclear(ValueError):
-    """What is in a folder cannot be told, or must not be used as it would be."""
+    """The contents of a folder are unknown, or must not be used as they would be."""
 
 
 class _Found(Struct):

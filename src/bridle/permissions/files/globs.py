@@ -23,7 +23,7 @@ class _TooMany(ValueError):
 
 
 def with_matches(reading: Reading) -> Reading:
-    """The same with the files that its patterns match now, because any of them may be a link or denied."""
+    """The reading with the files that its patterns match now: any of them may be a link or denied."""
     if not any(part.globs for part in reading.parts):
         return reading
     return msgspec.structs.replace(reading, parts=tuple(map(_matched, reading.parts)))

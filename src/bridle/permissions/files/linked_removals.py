@@ -15,7 +15,7 @@ _MOST = 50
 
 
 def with_critical_removals(reading: Reading, *, start: str, home: str) -> Reading:
-    """The same with removals marked that lead to what must not go by way of a link."""
+    """The reading with those removals marked that reach a protected path through a link."""
     if not any(part.removes for part in reading.parts):
         return reading
     kept = tuple(follow(path).target for path in (start, home) if path)

@@ -15,7 +15,7 @@ _MOST_PLACES = 16
 
 
 def as_walked(reading: Reading, cwd: str) -> Reading:
-    """The same with every directory that it goes to, and with paths that go back also as they were written.
+    """The reading with every directory that it enters, and with paths that go back also as they were written.
 
     Without `..` a path says where a shell would look that knew no links; as written it can be followed.
     """

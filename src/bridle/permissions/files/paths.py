@@ -133,7 +133,7 @@ def _globs(pattern: str) -> tuple[str, ...]:
 
 
 def _glob(component: str) -> str:
-    """The same pattern in the dialect of `fnmatch`, which has no backslash and negates with `!`."""
+    """A pattern in the dialect of `fnmatch`, which has no backslash and negates with `!`."""
     made, index = "", 0
     while index < len(component):
         character = component[index]

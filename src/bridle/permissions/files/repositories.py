@@ -50,7 +50,7 @@ _DEEPEST = 4
 
 
 class KnownRepository(Struct, frozen=True):
-    """The repository that a session was started in, and whether the user has vouched for it."""
+    """The repository that a session was started in, and whether the user trusts it."""
 
     start: str
     origins: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def planted(repository: Repository, depth: int = 0) -> str | None:
 
 
 def _planted_below(repository: Repository, depth: int) -> str | None:
-    """The same for repositories in it that git asks, too, when it looks for changes."""
+    """What is planted in repositories below this one, which git asks, too, when it looks for changes."""
     if repository.bare:
         return None
     names = tracked(repository)
@@ -105,7 +105,7 @@ def _is_git(part: Part) -> bool:
 def _wary(part: Part, known: KnownRepository, making: str | None) -> Part:
     reason = making or next(filter(None, (_doubt(place, known) for place in part.runs_in)), None)
     if not part.runs_in:
-        reason = "it cannot be told which repository git finds"
+        reason = "it is unclear which repository git finds"
     return part if reason is None else replace(part, harmless=False, why=reason)
 
 

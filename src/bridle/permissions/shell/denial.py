@@ -32,7 +32,7 @@ from bridle.permissions.shell.values.possible_values import (
 from bridle.permissions.shell.values.possible_words import Arg, Budget, alternatives
 
 UNKNOWN = "\0"
-"""Stands in an open form for words that cannot be told."""
+"""Stands in an open form for unknown words."""
 _BLANKS = re.compile(r"\t[ \t]*| [ \t]+")
 """Runs of blanks that are more than a single one."""
 _SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}*?\[~#!=]""")
@@ -188,7 +188,7 @@ def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text
     for each in simple.evaluates:
         shown = _PROMPT.search(each)
         if shown is not None and any(HOLE in value for value in line.held.of(shown[1])):
-            denial.hide(f"it cannot be told what filling in {each} runs")
+            denial.hide(f"it is unclear what filling in {each} runs")
     denial.runs_text = any(sure for text, sure in texts.items() if text not in line.evaluable)
     for text, sure in _likely(texts, denial):
         if not denial.note_plain(text, ground, sure=sure):
@@ -234,7 +234,7 @@ def _is_plain(simple: Simple, line: Line) -> bool:
 
 
 def _spelled(simple: Simple, denial: Denial) -> Denial:
-    """The same with every spelling of a plain command; its text is the only one of most."""
+    """The denial with every spelling of a plain command; most have only their text."""
     values = [word.value for word in simple.words]
     if simple.text != " ".join(values) or any(_names(values[0])) or values != [e.raw for e in simple.words]:
         args = tuple(Arg(word.raw, word.value) for word in simple.words)
@@ -302,7 +302,7 @@ def _names(value: str) -> Iterator[str]:
 
 
 def _without_options(name: str, args: Args, open_forms: dict[str, None]) -> Iterator[str]:
-    """The same with the options before its subcommand, and between the words of that, left out."""
+    """The command without the options before its subcommand and between the words of that."""
     valued = VALUED[name]
     shown = [arg.raw if HOLE in arg.value else arg.value for arg in args]
     branches: list[tuple[tuple[str, ...], int]] = [((name,), 1)]

@@ -24,7 +24,7 @@ _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
 _MOST_STARTS = 1_500
 _MANNER = re.compile(r"^\s*(?:exec=|!|she(?:ll?)?\b|pipe\b[^|]*\||\|[^|]*\|)\s*")
-_UNTOLD = "it cannot be told which program it runs"
+_UNCLEAR = "it is unclear which program it runs"
 _MOST_JOINED = 20
 _FIRST, _INNERMOST = 6, 20
 
@@ -41,7 +41,7 @@ class HiddenCommands(Struct):
     hints: list[str]
     """Text that may be a command line; nothing is said of what cannot be read in it."""
     unseen: str | None = None
-    """Why it cannot be told what it runs."""
+    """Why it is unclear what it runs."""
 
 
 def look_behind(args: Args, redirections: Sequence[Redirection]) -> HiddenCommands:
@@ -111,7 +111,7 @@ class _Search:
         if name is None:
             if certain:
                 which = "" if "__" in arg.raw else f" {arg.raw}".rstrip()
-                self._unseen(f"it cannot be told which program{which} runs" if which else _UNTOLD)
+                self._unseen(f"it is unclear which program{which} runs" if which else _UNCLEAR)
             self.waiting.append((start + 1, False))
             return
         runner = RUNNERS.get(name) or _relative(name)
@@ -200,7 +200,7 @@ class _Search:
     def _option(
         self, runner: Runner, index: int, operands: int, *, sure: bool
     ) -> Iterator[tuple[int, int, bool, bool]]:
-        """Where things go on behind an option."""
+        """Where parsing continues behind an option."""
         value = self.args[index].value
         following = self.args[index + 1].value if index + 1 < len(self.args) else None
         head, equals, tail = value.partition("=")
@@ -298,7 +298,7 @@ class _Search:
         self.found.texts += given
         name = self.args[start].name
         if not given and name in _READ_ALWAYS and _INFORMS.isdisjoint(arg.value for arg in self.args):
-            self._unseen(f"it cannot be told what {name} reads and runs")
+            self._unseen(f"it is unclear what {name} reads and runs")
 
     def _begin(self, start: int, *, certain: bool) -> None:
         self.waiting.append((start, certain))
@@ -337,7 +337,7 @@ def _relative(name: str) -> Runner | None:
 
 
 def with_input(args: Args) -> Args:
-    """The words with what `xargs` and its like put into them, which cannot be told; often there is none."""
+    """The words with what `xargs` and the like put into them, which is unknown; often there is none."""
     for index, arg in enumerate(args):
         name = arg.value.rpartition("/")[2]
         if name in ("xargs", "gxargs"):

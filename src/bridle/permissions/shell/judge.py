@@ -179,7 +179,7 @@ def _commanded(
     if name in ("cd", "pushd"):
         target = destination(words, scene.home)
         known = target is not None and (simple.places is not None or target.startswith("/"))
-        return Verdict("it changes the directory" if known else "it cannot be told where it leads", known)
+        return Verdict("it changes the directory" if known else "it is unclear where it leads", known)
     start = scene.start
     return _filled_in(simple, words, scene, here=start if simple.places == frozenset({start}) else None)
 
@@ -238,17 +238,17 @@ def _declared(simple: Simple) -> Verdict:
 
 
 def _follow_reads(verdict: Verdict, places: Places, scene: LineContext, paths: _Paths) -> Verdict:
-    """Note what is read, or take the verdict back when that cannot be told."""
+    """Note what is read, or take the verdict back when that is unclear."""
     if verdict.here:
         if places is None:
-            return Verdict("it cannot be told which directory it reads")
+            return Verdict("it is unclear which directory it reads")
         paths.reads += sorted(places)
     for word in verdict.reads:
         if word.stream or (word.literal and (word.value == "-" or word.value in _FREE_INPUT)):
             continue
         found = _read(word, places, scene)
         if found is None:
-            return Verdict(f"it cannot be told where {word.raw} leads")
+            return Verdict(f"it is unclear where {word.raw} leads")
         paths.reads += found
         paths.globs += _patterns(word, places)
     paths.walks = tuple(paths.reads) if verdict.follows else ()
@@ -313,11 +313,11 @@ def _redirect(each: Redirection, simple: Simple, scene: LineContext, paths: _Pat
         _input(each, target, simple, scene, paths)
         return
     if not target.literal or _NETWORK.match(target.value):
-        paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+        paths.unclear = paths.unclear or f"it is unclear where {each.raw} leads"
         return
     found = _certain(target.value, places, scene)
     if found is None:
-        paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+        paths.unclear = paths.unclear or f"it is unclear where {each.raw} leads"
         return
     if "<" in each.operator:
         paths.reads += found
@@ -331,7 +331,7 @@ def _input(each: Redirection, target: Word, simple: Simple, scene: LineContext, 
         word = filled[0] if filled else target
         found = None if _NETWORK.match(word.value) else _read(word, simple.places, scene)
         if found is None:
-            paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+            paths.unclear = paths.unclear or f"it is unclear where {each.raw} leads"
             return
         paths.reads += found
         paths.globs += _patterns(word, simple.places)
@@ -352,7 +352,7 @@ def _file_command(
             return False
         found = None if effects.unclear or "xargs" in wrappers else _resolved(effects, simple.places, scene)
         if found is None:
-            paths.unclear = paths.unclear or effects.unclear or "it cannot be told which files it touches"
+            paths.unclear = paths.unclear or effects.unclear or "it is unclear which files it touches"
             return False
         paths.reads += found[0]
         paths.writes += found[1]
@@ -397,7 +397,7 @@ def _copied(effects: TouchedPaths, places: Places) -> list[tuple[str, str]]:
 def _unknown_name(words: tuple[Word, ...]) -> str | None:
     if not words or (words[0].literal and not hides_name(words)):
         return None
-    return f"it cannot be told which program {words[0].raw} runs"
+    return f"it is unclear which program {words[0].raw} runs"
 
 
 def _blocks_prefix(words: tuple[Word, ...]) -> bool:

@@ -71,7 +71,7 @@ def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> 
     stand_in = Word("@", "@", dashless=True)
     given = tuple(stand_in if mark and word.value == mark else word for word in rest[1:])
     if mark and any(mark in word.value for word in given):
-        return Verdict("xargs: it cannot be told what becomes of the names")
+        return Verdict("xargs: it is unclear what becomes of the names")
     verdict = judge_command((rest[0], *given, *(() if mark else (stand_in,))), here=here)
     if not verdict.harmless:
         return verdict

@@ -174,13 +174,13 @@ def _readable_script(command: str) -> Script | None:
 
 @lru_cache(maxsize=16)
 def _script(text: str) -> Script:
-    """The same text is read again when a quick look has let it pass, and in every filling of a command."""
+    """A parsed text, cached: one is read again after a quick look, and in every filling of a command."""
     return read_plain(text) or read_script(text)
 
 
 @lru_cache(maxsize=4)
 def _walked(text: str, at: Places, home: str) -> Walk:
-    """A pass over a text; nobody changes what it found."""
+    """A pass over a text; the result must not be changed."""
     walk = Walk(_script(text), home)
     walk.run(LineState(at))
     return walk

@@ -1,4 +1,4 @@
-"""Removals that nobody may approve beforehand."""
+"""Removals that no rule may approve."""
 
 import os.path
 import re
@@ -93,7 +93,7 @@ def _first(args: Iterable[Arg], ground: ProtectedFolders) -> str | None:
 def _operand(arg: Arg, ground: ProtectedFolders) -> str | None:
     text = _plain_text(arg.value, ground)
     if BEYOND in text:
-        return f"it cannot be told what {arg.raw} is, and it removes that"
+        return f"it is unclear what {arg.raw} is, and it removes that"
     if text.startswith("~") and arg.raw.startswith("~"):
         return f"it removes {arg.raw}, a user's home directory"
     if not text.strip(HOLE) or not text.strip(FULL):
@@ -142,7 +142,7 @@ def _path(path: str, ground: ProtectedFolders) -> str | None:
         if must_stay(place, ground.kept) or (_SPECIAL.search(place) and _matches_kept(place, ground)):
             return f"it removes {place}"
     if ground.places is None and not path.startswith("/"):
-        # Nobody knows where it runs: it may be right above what must not go.
+        # Unknown where it runs: it may be right above what must not go.
         return next((f"it removes {each}" for each in ground.kept if f"{each}/".endswith(f"/{path}/")), None)
     return None
 

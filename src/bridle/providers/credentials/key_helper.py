@@ -13,7 +13,7 @@ _REMEDY = "set ANTHROPIC_API_KEY"
 
 
 class KeyHelper:
-    """The command of the setting `apiKeyHelper`; whoever asks while it runs waits for the same run."""
+    """The command of the setting `apiKeyHelper`; requests that come while it runs share that run."""
 
     def __init__(
         self,

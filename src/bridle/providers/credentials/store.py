@@ -19,7 +19,7 @@ _SERVICE = "bridle"
 _PRIVATE = 0o600
 
 
-class Kept(Struct, frozen=True, rename="camel"):
+class SavedKey(Struct, frozen=True, rename="camel"):
     """What the file says of one vendor."""
 
     where: Where = "file"
@@ -32,7 +32,7 @@ class Kept(Struct, frozen=True, rename="camel"):
 
 
 class _File(Struct, frozen=True):
-    keys: dict[str, Kept] = {}
+    keys: dict[str, SavedKey] = {}
 
 
 class Credentials:
@@ -42,7 +42,7 @@ class Credentials:
         self._env = env
         self.path = credentials_file(env)
 
-    def vendors(self) -> dict[str, Kept]:
+    def vendors(self) -> dict[str, SavedKey]:
         """Who has a key.
 
         Raises:
@@ -53,7 +53,7 @@ class Credentials:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self.path} cannot be read: mend or remove it ({error}).") from error
+            raise ConfigError(f"{self.path} cannot be read: fix or remove it ({error}).") from error
 
     def key(self, vendor: str, address: str) -> str:
         """The key of a vendor for the service at `address`, empty when none is kept.
@@ -105,7 +105,7 @@ class Credentials:
             try:
                 keyring.delete_password(_SERVICE, vendor)
             except PasswordDeleteError:
-                pass  # Somebody has removed it there already.
+                pass  # It was removed there already.
             except KeyringError as error:
                 raise ConfigError(f"The keyring keeps the key of {vendor}: {error}; unlock it.") from error
         self._change(lambda keys: {name: value for name, value in keys.items() if name != vendor})

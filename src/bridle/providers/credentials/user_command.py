@@ -34,5 +34,5 @@ async def output_of(
 
 def fault(setting: str, what: str, remedy: str) -> ProviderError:
     """The error for a command that does not do its work."""
-    text = f"The command of {setting} {what}: mend it in your settings, or {remedy}."
+    text = f"The command of {setting} {what}: fix it in your settings, or {remedy}."
     return ProviderError(text, kind="authentication_failed")

@@ -52,7 +52,7 @@ class MessageReader:
             if size < end:
                 break
             tail = end - _TRAILER
-            # The second checksum goes on where the first ended.
+            # The second checksum continues where the first ended.
             if crc32(data[at + 8 : tail], begun) != number(data, tail)[0]:
                 raise _broken("its content is damaged")
             start = at + _PRELUDE + headers

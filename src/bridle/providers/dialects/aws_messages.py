@@ -1,4 +1,4 @@
-"""The Messages API where Amazon guards the door: Bedrock Mantle, and Anthropic's own platform on AWS."""
+"""The Messages API behind Amazon's authentication: Bedrock Mantle, and Anthropic's own platform on AWS."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from bridle.host.http.client import Request
 from bridle.providers.credentials.aws import CredentialChain, region_of, signed
 from bridle.providers.dialects.messages import MessagesDialect
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, admitted_by_key, is_stale
+from bridle.providers.http_provider import Reading, ServiceEndpoint, admitted_by_key, is_stale
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
 from bridle.types.variables import is_on
@@ -30,7 +30,7 @@ class AwsMessagesDialect:
         self._chain = CredentialChain()
         self._messages = MessagesDialect()
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         if place.vendor.name == "mantle" and not model.wire_name.startswith("anthropic."):
             model = replace(model, name=f"anthropic.{model.wire_name}")
         request = self._messages.request(asked, model, place)
@@ -41,19 +41,19 @@ class AwsMessagesDialect:
             raise ProviderError(_NO_WORKSPACE, kind="authentication_failed")
         return replace(request, headers=(*request.headers, ("anthropic-workspace-id", workspace)))
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         vendor = place.vendor
         if place.key or is_on(place.env, vendor.unguarded_env):
             return admitted_by_key(request, place)
         credentials = await self._chain.find(place.env, place.commands)
         return signed(request, credentials, region=region_of(place.env), service=_SERVICES[vendor.name])
 
-    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         del asked
         stale = is_stale(error) and not place.key
         return stale and await self._chain.renewed(place.env, place.commands)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         return self._messages.reading(asked, place, request_id)
 
 

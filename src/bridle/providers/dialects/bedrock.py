@@ -20,7 +20,7 @@ from bridle.providers.dialects.messages import MessagesDecoder
 from bridle.providers.dialects.messages_request import betas, cache_life, encode
 from bridle.providers.dialects.messages_stream import Decoder
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, is_stale
+from bridle.providers.http_provider import Reading, ServiceEndpoint, is_stale
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelEvent, ModelRequest
@@ -49,7 +49,7 @@ class BedrockDialect:
     def __init__(self) -> None:
         self._chain = CredentialChain()
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         env = place.env
         if _is_anthropic(model):
             name, verb = served_name(model.wire_name, env), "invoke-with-response-stream"
@@ -62,7 +62,7 @@ class BedrockDialect:
         url = f"{_host(asked, place)}/model/{_quoted(name)}/{action}"
         return Request("POST", url, (("accept", accepted), *headers), body)
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         if is_on(place.env, place.vendor.unguarded_env):
             return request
         if place.key:
@@ -72,12 +72,12 @@ class BedrockDialect:
         where = region[1] if region is not None else region_of(place.env)
         return signed(request, credentials, region=where, service="bedrock")
 
-    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         del asked
         stale = is_stale(error) and not place.key
         return stale and await self._chain.renewed(place.env, place.commands)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         return EventStreamReading(asked.model, place.vendor, request_id)
 
 
@@ -102,7 +102,7 @@ def _tier(env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return (("x-amzn-bedrock-service-tier", tier),) if tier else ()
 
 
-def _host(asked: ModelRequest, place: Place) -> str:
+def _host(asked: ModelRequest, place: ServiceEndpoint) -> str:
     """The address of the service; the small model may be in a region of its own."""
     env, base = place.env, place.base
     region = env.get("ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION")

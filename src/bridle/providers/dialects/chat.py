@@ -7,11 +7,11 @@ from msgspec.json import encode as to_json
 from bridle.host.http.client import Request
 from bridle.providers.dialects import content, schema_calls
 from bridle.providers.dialects.chat_stream import Decoder
-from bridle.providers.dialects.on_demand import Wire
+from bridle.providers.dialects.on_demand import CallForm
 from bridle.providers.dialects.sse import SseReading
 from bridle.providers.dialects.text_calls import Hold, Recovery
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, admitted_by_key
+from bridle.providers.http_provider import Reading, ServiceEndpoint, admitted_by_key
 from bridle.providers.vendor import Quirks
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
@@ -22,14 +22,14 @@ _MARK = {"type": "ephemeral"}
 class ChatDialect:
     """Speaks to any service that has `/chat/completions`."""
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         body = encode(asked, model, place.vendor.quirks, form=f"chat {place.vendor.name} {asked.model}")
         return Request("POST", f"{place.base}/chat/completions", (), body)
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         return admitted_by_key(request, place)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         hold = _hold(asked, place.vendor.quirks)
         return SseReading(Decoder(asked.model, place.vendor, request_id, hold=hold))
 
@@ -112,7 +112,7 @@ def _messages(request: ModelRequest, model: Model, quirks: Quirks, form: str) ->
         names = schema_calls.tool_names(request)
         text = "\n\n".join(part for part in (text, schema_calls.rule(request.tools)) if part)
         form = f"{form} schema"
-    wire = Wire.of(request)
+    wire = CallForm.of(request)
     if text:
         spoken = [{"type": "text", "text": text, "cache_control": _MARK}] if marks else text
         start.append(to_json({"role": quirks.system_role, "content": spoken}))

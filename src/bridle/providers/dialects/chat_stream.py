@@ -86,8 +86,8 @@ class Decoder:
         cut = self._reason == "length"
         events = (*self._unheld(), *self._closed(cut=cut))
         for call in self._calls:
-            if not call.told:
-                events += (*self._told(call), self._assembly.close(cut=cut))
+            if not call.sent:
+                events += (*self._send(call), self._assembly.close(cut=cut))
         reason = _REASONS.get(self._reason, "end_turn")
         if reason in ("end_turn", "tool_use"):
             # Some servers say stop after calls, and some say calls where there are none.
@@ -173,10 +173,10 @@ class Decoder:
             return _NOTHING
         if not call.name:
             return _NOTHING
-        return (*self._closed(), *self._told(call))
+        return (*self._closed(), *self._send(call))
 
-    def _told(self, call: "_Call") -> tuple[ModelEvent, ...]:
-        call.told = True
+    def _send(self, call: "_Call") -> tuple[ModelEvent, ...]:
+        call.sent = True
         self._open_call = call
         opened = self._assembly.open_call(call.id, call.name)
         arguments = "".join(call.parts)
@@ -243,14 +243,14 @@ class _Chunk(Struct, gc=False):
 
 
 class _Call:
-    __slots__ = ("id", "index", "name", "parts", "told")
+    __slots__ = ("id", "index", "name", "parts", "sent")
 
     def __init__(self, index: int | None) -> None:
         self.index = index
         self.id = ""
         self.name = ""
         self.parts: list[str] = []
-        self.told = False
+        self.sent = False
 
 
 _CHUNKS = JsonDecoder(_Chunk)

@@ -8,7 +8,7 @@ from zlib import crc32
 from msgspec.json import encode as to_json
 
 from bridle.providers.dialects import content, schema_calls
-from bridle.providers.dialects.on_demand import Wire
+from bridle.providers.dialects.on_demand import CallForm
 from bridle.providers.facts import Model
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
@@ -61,16 +61,16 @@ def _messages(request: ModelRequest, model: Model, *, marks: bool, calls: bool) 
         return []
     # The service takes no calls in the history of a request without tools.
     names = None if calls else schema_calls.tool_names(request)
-    wire = Wire.of(request)
+    wire = CallForm.of(request)
 
-    def told(message: SentMessage, origin: str | None) -> dict[str, Any]:
+    def encoded(message: SentMessage, origin: str | None) -> dict[str, Any]:
         message = wire.message(message)
         plain = message if names is None else schema_calls.plain(message, names)
         return _message(plain, origin, request, model)
 
     form = f"converse {request.model}" if calls else f"converse plain {request.model}"
-    known = history.encoded(form + wire.form, lambda message, origin: to_json(told(message, origin)))
-    last = told(history.messages[-1], history.origins[-1])
+    known = history.encoded(form + wire.form, lambda message, origin: to_json(encoded(message, origin)))
+    last = encoded(history.messages[-1], history.origins[-1])
     if marks:
         last["content"].append(_CACHE_POINT)
     return [*known, to_json(last)]

@@ -46,7 +46,7 @@ class Decoder:
         """The events that a message of the stream stands for.
 
         Raises:
-            StreamBroken: `data` makes no sense, or the model wrote something that nobody can use.
+            StreamBroken: `data` makes no sense, or the model wrote something unusable.
         """
         event = _read(data)
         match kind:
@@ -72,7 +72,7 @@ class Decoder:
             return _NOTHING
         reason, self._reason = self._reason, None
         if reason in _UNUSABLE:
-            raise StreamBroken(f"The model wrote what nobody can read ({reason}); try again.", retryable=True)
+            raise StreamBroken(f"The model's answer is unusable ({reason}); try again.", retryable=True)
         called = self._assembly.has_calls and reason == "end_turn"
         return self._assembly.complete("tool_use" if called else _REASONS.get(reason, "end_turn"))
 

@@ -8,11 +8,11 @@ from bridle.host.http.client import Request
 from bridle.providers import url_parts
 from bridle.providers.dialects import content
 from bridle.providers.dialects.gemini_stream import Decoder
-from bridle.providers.dialects.on_demand import Wire
+from bridle.providers.dialects.on_demand import CallForm
 from bridle.providers.dialects.schema_subset import subset
 from bridle.providers.dialects.sse import SseReading
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, admitted_by_key
+from bridle.providers.http_provider import Reading, ServiceEndpoint, admitted_by_key
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest, ToolDefinition
 from bridle.types.on_demand import CALL
@@ -37,7 +37,7 @@ class GeminiDialect:
     def __init__(self) -> None:
         self._tools: tuple[tuple[ToolDefinition, ...], bytes] = ((), b"")
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         url = f"{place.base}/models/{url_parts.model(model.wire_name)}:{verb(asked)}"
         return Request("POST", url, (), self.body(asked, model))
 
@@ -47,10 +47,10 @@ class GeminiDialect:
             self._tools = (asked.tools, _tools(asked.tools))
         return encode(asked, model, tools=self._tools[1])
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         return admitted_by_key(request, place)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         return SseReading(Decoder(asked.model, place.vendor, request_id))
 
 
@@ -108,7 +108,7 @@ def _contents(request: ModelRequest, model: Model) -> list[bytes]:
     history = request.history
     if not history.messages:
         return []
-    calls, wire = content.Calls(history), Wire.of(request)
+    calls, wire = content.Calls(history), CallForm.of(request)
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
         return _message(message, origin, request, model, calls=calls, wire=wire)
@@ -124,7 +124,7 @@ def _message(
     model: Model,
     *,
     calls: content.Calls,
-    wire: Wire,
+    wire: CallForm,
 ) -> bytes:
     message = wire.message(message)
     if message["role"] == "assistant":
@@ -164,7 +164,7 @@ def _arguments(block: Any) -> Any:
     return {**given, "input": to_json(given["input"]).decode()}
 
 
-def _user(blocks: Any, model: Model, calls: content.Calls, wire: Wire) -> list[dict[str, Any]]:
+def _user(blocks: Any, model: Model, calls: content.Calls, wire: CallForm) -> list[dict[str, Any]]:
     able = {"images": model.images, "documents": model.documents}
     results = [] if isinstance(blocks, str) else [block for block in blocks if block["type"] == "tool_result"]
     parts: list[dict[str, Any]] = []
@@ -177,7 +177,7 @@ def _user(blocks: Any, model: Model, calls: content.Calls, wire: Wire) -> list[d
     return parts or [{"text": content.EMPTY}]
 
 
-def _response(block: Any, held: list[content.Part], calls: content.Calls, wire: Wire) -> dict[str, Any]:
+def _response(block: Any, held: list[content.Part], calls: content.Calls, wire: CallForm) -> dict[str, Any]:
     call = calls.find(block["tool_use_id"]) or {}
     text = content.text_of_parts(held) or ("see the attached files" if held else content.EMPTY)
     answered: dict[str, Any] = {

@@ -15,7 +15,7 @@ _DEEPEST = 60
 def repair_json(text: str) -> dict[str, Any] | None:
     """The object that `text` means, None when that would be guessing.
 
-    Mended are fences around it, commas too many, single quotes, keys without quotes, line ends in strings,
+    Repaired are fences around it, commas too many, single quotes, keys without quotes, line ends in strings,
     Python's words for constants, closing brackets missing at the end, and an empty object before the real
     one. A string that never ends is not: what it would do when cut short is not what was meant.
     """

@@ -14,7 +14,7 @@ from bridle.providers.dialects.messages_stream import Decoder, broken, stream_of
 from bridle.providers.dialects.on_demand import BETA, takes_references
 from bridle.providers.dialects.sse import SseReading
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, admitted_by_key
+from bridle.providers.http_provider import Reading, ServiceEndpoint, admitted_by_key
 from bridle.providers.keys import Keys, custom_headers
 from bridle.providers.vendor import HOME
 from bridle.types.errors import ProviderError, StreamBroken
@@ -36,7 +36,7 @@ class MessagesDialect:
     def __init__(self) -> None:
         self._refused_references = False
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         vendor = place.vendor
         body = encode(
             asked,
@@ -54,7 +54,7 @@ class MessagesDialect:
         path = "/v1/messages?beta=true" if vendor.is_home else "/v1/messages"
         return Request("POST", _checked(place) + path, tuple(headers), body)
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         if not place.vendor.is_home:
             return admitted_by_key(request, place)
         headers = dict(request.headers) | await home_headers(place)
@@ -64,24 +64,24 @@ class MessagesDialect:
             raise ProviderError(refusals.no_key(place.vendor), kind="authentication_failed")
         return replace(request, headers=tuple(headers.items()))
 
-    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         """Leave references to tools out from now on, where the service does not know them after all."""
         if error.status is None or not self._refers(asked, place) or not re.search(_REFERENCES, str(error)):
             return False
         self._refused_references = True
         return True
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         return SseReading(MessagesDecoder(None if place.vendor.is_home else asked.model, request_id))
 
-    def _refers(self, asked: ModelRequest, place: Place) -> bool:
+    def _refers(self, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         """Whether tools that were loaded are sent as references: at home, or where the user says so."""
         if not place.vendor.is_home or self._refused_references or not _is_experimental(place):
             return False
         wanted = _is_own(place.base) or bool(place.env.get("ENABLE_TOOL_SEARCH", "").strip())
         return wanted and takes_references(asked)
 
-    def _betas(self, asked: ModelRequest, place: Place) -> list[str]:
+    def _betas(self, asked: ModelRequest, place: ServiceEndpoint) -> list[str]:
         env = place.env
         wanted = betas(asked) if _is_experimental(place) else list(asked.betas)
         if not place.vendor.is_home:
@@ -121,14 +121,14 @@ class MessagesDecoder:
         return [event for data in stream_of(message) for event in self.feed(data)]
 
 
-def home_place(env: Mapping[str, str], keys: Keys) -> Place:
+def home_place(env: Mapping[str, str], keys: Keys) -> ServiceEndpoint:
     """Anthropic's service, or the gateway that a variable names in its place."""
     base = (env.get("ANTHROPIC_BASE_URL", "").strip() or HOME.url).rstrip("/")
     vendor = HOME if base == HOME.url else replace(HOME, label="the service")
-    return Place(vendor, env, base, keys=keys)
+    return ServiceEndpoint(vendor, env, base, keys=keys)
 
 
-async def home_headers(place: Place) -> dict[str, str]:
+async def home_headers(place: ServiceEndpoint) -> dict[str, str]:
     """What opens Anthropic's service: variables, else the user's helper, else a login.
 
     Raises:
@@ -151,12 +151,12 @@ async def home_headers(place: Place) -> dict[str, str]:
     return headers
 
 
-def _is_experimental(place: Place) -> bool:
+def _is_experimental(place: ServiceEndpoint) -> bool:
     off = place.vendor.is_home and is_on(place.env, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS")
     return place.vendor.quirks.experimental and not off
 
 
-def _wire_name(asked: ModelRequest, model: Model, place: Place) -> str:
+def _wire_name(asked: ModelRequest, model: Model, place: ServiceEndpoint) -> str:
     """The name without its vendor, where the vendor is at home; gateways may want it with."""
     given = asked.model.removesuffix(_LONG)
     behind_gateway = place.vendor.is_home and place.base != HOME.url
@@ -169,7 +169,7 @@ def _is_own(base: str) -> bool:
     return f".{host}".endswith(_OWN_HOSTS)
 
 
-def _checked(place: Place) -> str:
+def _checked(place: ServiceEndpoint) -> str:
     """The address of the service.
 
     Raises:

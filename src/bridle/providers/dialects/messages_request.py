@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec.json import encode as to_json
 
 from bridle.providers import catalog
-from bridle.providers.dialects.on_demand import Wire, sent_tools
+from bridle.providers.dialects.on_demand import CallForm, sent_tools
 from bridle.types.block import SentMessage, TextBlock
 from bridle.types.model import ModelRequest, Thinking
 from bridle.types.variables import is_on
@@ -92,11 +92,13 @@ def _joined(
         fields["system"] = _system(request.system, mark)
     if request.tools:
         fields["tools"] = sent_tools(request.tools, references=references)
-    messages = _messages(request, mark, images=images, wire=Wire.of(request, references=references))
+    messages = _messages(request, mark, images=images, wire=CallForm.of(request, references=references))
     return b"".join((to_json(fields)[:-1], b',"messages":[', b",".join(messages), b"]}"))
 
 
-def _messages(request: ModelRequest, mark: dict[str, str] | None, *, images: bool, wire: Wire) -> list[bytes]:
+def _messages(
+    request: ModelRequest, mark: dict[str, str] | None, *, images: bool, wire: CallForm
+) -> list[bytes]:
     history = request.history
     if not history.messages:
         return []

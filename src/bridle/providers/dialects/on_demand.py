@@ -14,7 +14,7 @@ _OLD = ("claude-2", "claude-3", "claude-instant", "haiku-4")
 """Parts of the names of models that take no references to tools."""
 
 
-class Wire(Struct, frozen=True):
+class CallForm(Struct, frozen=True):
     """The form of calls and results in one request.
 
     It depends on the tools of the request alone: as long as those stay, every message is written as before.
@@ -28,7 +28,7 @@ class Wire(Struct, frozen=True):
     """Tells encodings apart, for those who remember them."""
 
     @classmethod
-    def of(cls, request: ModelRequest, *, references: bool = False) -> "Wire":
+    def of(cls, request: ModelRequest, *, references: bool = False) -> "CallForm":
         """The form for a service, which may know references to tools."""
         listed = frozenset(tool["name"] for tool in request.tools if not is_deferred(tool))
         if references:

@@ -6,11 +6,11 @@ from msgspec.json import encode as to_json
 
 from bridle.host.http.client import Request
 from bridle.providers.dialects import content
-from bridle.providers.dialects.on_demand import Wire
+from bridle.providers.dialects.on_demand import CallForm
 from bridle.providers.dialects.responses_stream import Decoder
 from bridle.providers.dialects.sse import SseReading
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, admitted_by_key
+from bridle.providers.http_provider import Reading, ServiceEndpoint, admitted_by_key
 from bridle.providers.vendor import Quirks
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
@@ -19,14 +19,14 @@ from bridle.types.model import ModelRequest
 class ResponsesDialect:
     """Speaks to any service that has `/responses`."""
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         body = encode(asked, model, place.vendor.quirks, form=f"responses {place.vendor.name} {asked.model}")
         return Request("POST", f"{place.base}/responses", (), body)
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         return admitted_by_key(request, place)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         return SseReading(Decoder(asked.model, place.vendor, request_id))
 
 
@@ -73,7 +73,7 @@ def _items(request: ModelRequest, model: Model, quirks: Quirks, form: str) -> li
     if not history.messages:
         return []
 
-    wire = Wire.of(request)
+    wire = CallForm.of(request)
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
         return _message(wire.message(message), origin, request, model, quirks)

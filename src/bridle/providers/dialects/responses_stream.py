@@ -103,7 +103,7 @@ class Decoder:
         return (self._assembly.thinking(text),)
 
     def _added(self, event: "_Event") -> tuple[ModelEvent, ...]:
-        # An item that begins inside another is told when it is done, and then as a whole.
+        # An item that begins inside another is sent as a whole when it is done.
         if self._open is not None:
             return _NOTHING
         opened = self._opened(event.item or {})

@@ -22,7 +22,7 @@ _LEFT_OUT = ("description", "title", "default", "format", "$schema")
 
 
 def rule(tools: tuple[ToolDefinition, ...]) -> str:
-    """What the model must be told about the form of its answers."""
+    """Instructions for the model about the form of its answers."""
     lines = [
         f"- {name}: {_short(description)} Input: {to_json(bare(schema)).decode()}"
         for name, description, schema in functions(tools)

@@ -40,7 +40,7 @@ class Hold(Protocol):
         ...
 
     def finish(self, *, called: bool) -> tuple[str, list[Call]]:
-        """What is left to show, and the calls in what is not; none when the model has `called` by itself."""
+        """What is left to show, and the calls in the rest; none when the model `called` tools natively."""
         ...
 
 
@@ -48,7 +48,7 @@ class Recovery:
     """Holds text back from where a call may begin until it is clear that none does.
 
     A call counts only as the last thing that is said, in a form that models are known to use, for a tool that
-    was offered, with input that fits its schema, and not when it repeats what somebody else said.
+    was offered, with input that fits its schema, and not when it repeats text of someone else.
     """
 
     def __init__(self, request: ModelRequest) -> None:

@@ -12,7 +12,7 @@ from bridle.providers.dialects.messages import MessagesDecoder
 from bridle.providers.dialects.messages_request import betas, cache_life, encode
 from bridle.providers.dialects.sse import SseReading
 from bridle.providers.facts import Model
-from bridle.providers.http_provider import Place, Reading, is_stale
+from bridle.providers.http_provider import Reading, ServiceEndpoint, is_stale
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
 from bridle.types.variables import is_on
@@ -40,7 +40,7 @@ class VertexDialect:
         self._tokens = TokenChain()
         self._gemini = GeminiDialect()
 
-    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+    def request(self, asked: ModelRequest, model: Model, place: ServiceEndpoint) -> Request:
         env, name = place.env, model.wire_name
         project = next((env[key] for key in _PROJECTS if env.get(key)), None)
         if project is None:
@@ -56,17 +56,17 @@ class VertexDialect:
         url = f"{root}/anthropic/models/{url_parts.model(served_name(name))}:{action}"
         return Request("POST", url, headers, encode(asked, served=served, cache=cache_life(env, asked.model)))
 
-    async def admitted(self, request: Request, place: Place) -> Request:
+    async def admitted(self, request: Request, place: ServiceEndpoint) -> Request:
         if is_on(place.env, place.vendor.unguarded_env):
             return request
         token = await self._tokens.find(place.env)
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))
 
-    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
         del asked
         return is_stale(error) and await self._tokens.renewed(place.env, place.commands)
 
-    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+    def reading(self, asked: ModelRequest, place: ServiceEndpoint, request_id: str | None) -> Reading:
         if "claude" in asked.model:
             return SseReading(MessagesDecoder(asked.model, request_id))
         return self._gemini.reading(asked, place, request_id)
@@ -89,7 +89,7 @@ def base_url(env: Mapping[str, str]) -> str:
     return _address(url_parts.region(env.get("CLOUD_ML_REGION") or "global"))
 
 
-def _host(place: Place, region: str) -> str:
+def _host(place: ServiceEndpoint, region: str) -> str:
     named = any(place.env.get(name) for name in place.vendor.url_env)
     return place.base if named else _address(region)
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.providers.offline.changes import Change, Clue, Kind, changes
+from bridle.providers.offline.changes import Change, FailureHint, Kind, changes
 from bridle.providers.offline.failures import Failure, SuiteRun, Values, compared_values
-from bridle.providers.offline.misnomers import literal_texts, misnomers
 from bridle.providers.offline.sources import (
     Function,
     Source,
@@ -18,6 +17,7 @@ from bridle.providers.offline.sources import (
     owner,
     parse_source,
 )
+from bridle.providers.offline.wrong_names import literal_texts, misnomers
 
 _MOST_FAILURES = 5
 _FAR = 3
@@ -108,7 +108,7 @@ def _for_failure(
         yield _candidate(sources[path], change, 100 + change.strength)
     values = _oriented(failure, tests)
     weights = _WEIGHTS[_situation(failure, values, literal_texts(sources))]
-    clue = Clue(values, _growth(failure, values))
+    clue = FailureHint(values, _growth(failure, values))
     for suspect in _suspects(failure, sources, tests):
         for change in changes(suspect.source, suspect.scope, clue):
             weight = weights.get(change.kind, 0) + change.strength - _PER_STEP * suspect.distance

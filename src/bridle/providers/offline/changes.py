@@ -60,7 +60,7 @@ _FILLING = (
 )
 
 
-class Clue(Struct, frozen=True):
+class FailureHint(Struct, frozen=True):
     """What a failure says about the change that is needed."""
 
     values: Values | None
@@ -77,7 +77,7 @@ class Change(Struct, frozen=True):
     """How much more, or less, this change explains the failure than others of its kind."""
 
 
-def changes(source: Source, scope: ast.AST, clue: Clue) -> Iterator[Change]:
+def changes(source: Source, scope: ast.AST, clue: FailureHint) -> Iterator[Change]:
     """Every change that the rules below know for this code."""
     embedded = _inside_strings(scope)
     for node in ast.walk(scope):
@@ -86,7 +86,7 @@ def changes(source: Source, scope: ast.AST, clue: Clue) -> Iterator[Change]:
                 yield from make(source, node, clue)
 
 
-def operators(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def operators(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     match node:
         case ast.BinOp(left=left, op=op, right=right):
             suffix = ""
@@ -105,7 +105,7 @@ def operators(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
         yield from _resigned(source, (left, right), (sign + suffix, other + suffix), "operator", strength)
 
 
-def comparisons(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def comparisons(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     del clue
     if not isinstance(node, ast.Compare):
         return
@@ -117,7 +117,7 @@ def comparisons(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
         yield from _resigned(source, (left, right), (sign, contrary), "comparison")
 
 
-def logic(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def logic(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     del clue
     match node:
         case ast.BoolOp(op=op, values=operands):
@@ -132,7 +132,7 @@ def logic(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
             pass
 
 
-def bounds(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def bounds(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     more, less = (0, -4) if clue.growth >= 0 else (-4, 0)
     match node:
         case ast.Call(func=ast.Name(id="range"), args=[stop]):
@@ -155,7 +155,7 @@ def bounds(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
             pass
 
 
-def constants(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def constants(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     match node:
         case ast.Constant(value=bool() as flag):
             yield from _replaced(source, node, str(not flag), "constant")
@@ -172,7 +172,7 @@ def constants(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
             pass
 
 
-def swaps(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def swaps(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     del clue
     match node:
         case ast.Call(args=[left, right], keywords=[], func=func):
@@ -192,7 +192,7 @@ def swaps(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
     yield Change("swap", left.lineno, spliced(source, left.lineno, start, end, f"{second}{middle}{first}"))
 
 
-def siblings(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def siblings(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     del clue
     match node:
         case ast.Call(func=ast.Name(id=name) as called) if name in _SIBLINGS:
@@ -204,7 +204,7 @@ def siblings(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
             pass
 
 
-def returns(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
+def returns(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Change]:
     del clue
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -217,7 +217,7 @@ def returns(source: Source, node: ast.AST, clue: Clue) -> Iterator[Change]:
             pass
 
 
-MAKERS: tuple[Callable[[Source, ast.AST, Clue], Iterator[Change]], ...] = (
+MAKERS: tuple[Callable[[Source, ast.AST, FailureHint], Iterator[Change]], ...] = (
     operators,
     comparisons,
     logic,
@@ -313,7 +313,7 @@ def _replaced(source: Source, node: ast.expr, text: str, kind: Kind, strength: i
 
 
 def _nudged(source: Source, node: ast.expr, more: int, less: int) -> Iterator[Change]:
-    """The same expression, one greater and one smaller, each with its strength."""
+    """The expression plus one and minus one, each with its strength."""
     match node:
         case ast.Constant(value=int() as number):
             yield from _replaced(source, node, repr(number + 1), "bound", more)

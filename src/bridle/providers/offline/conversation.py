@@ -31,7 +31,7 @@ class Round(Struct, frozen=True):
 
 class Conversation(Struct, frozen=True, kw_only=True):
     prompt: str
-    """What the user wants now; a bare "go on" stands for the request before it."""
+    """What the user wants now; a bare "continue" stands for the request before it."""
     rounds: tuple[Round, ...]
     """What has been done for this prompt."""
     earlier: tuple[Round, ...]
@@ -39,7 +39,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...]
     tools: tuple[str, ...]
     introduced: bool
-    """The user has been told that no language model is at work."""
+    """The user has read that no language model is at work."""
 
 
 def read_conversation(request: ModelRequest) -> Conversation:

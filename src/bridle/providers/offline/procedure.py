@@ -1,7 +1,7 @@
 """How a piece of work is written down: as a generator that yields plans and is sent their results.
 
 A procedure runs from its beginning for every request and is sent the results that the conversation
-already holds, so it needs no memory of its own and a resumed session goes on where it stopped.
+already holds, so it needs no memory of its own and a resumed session continues where it stopped.
 """
 
 from collections.abc import Collection, Generator
@@ -40,7 +40,7 @@ Procedure = Generator[Plan, tuple[Result, ...], str]
 
 
 class Stopped(BridleError):
-    """The work cannot go on; the message is what the user is told."""
+    """The work cannot continue; the message is for the user."""
 
 
 def use(

@@ -34,7 +34,7 @@ class OfflineProvider:
         answer = _answer(request, plan(read_conversation(request)))
         for event in _events(answer):
             yield event
-            # Whoever shows the answer gets a turn after every word, and an interrupt is seen.
+            # After every word the answer can be shown, and an interrupt is seen.
             await asyncio.sleep(0)
 
     async def close(self) -> None:

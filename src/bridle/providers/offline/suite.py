@@ -159,7 +159,7 @@ def _shell(
     result = yield from use_one(Call("Bash", input), tools=conversation.tools, text=text)
     running = re.search(r"moved to the background with ID: (\w+)", result.text)
     if running and "TaskStop" in conversation.tools:
-        # A change may have made a loop endless: nothing of it may go on running.
+        # A change may have made a loop endless: nothing of it may keep running.
         stop = Call("TaskStop", {"task_id": running[1]})
         yield from use_one(stop, tools=conversation.tools, text="The tests do not end; stopping them.")
     return result

@@ -33,12 +33,12 @@ _PERMISSIONS = (
     "ask beats allow."
 )
 _RESUME = (
-    "`bridle -c` goes on with the latest conversation of this folder, `bridle -r <session id>` with a "
+    "`bridle -c` continues the latest conversation of this folder, `bridle -r <session id>` a "
     "certain one. Add `-p` to do it without the terminal screen."
 )
 _FORMATS = (
     "With `-p`, `--output-format text` prints the answer (the default), `json` one result object, and "
-    "`stream-json` one message per line as the work goes on. `--input-format stream-json` takes messages the "
+    "`stream-json` one message per line as they come. `--input-format stream-json` takes messages the "
     "same way."
 )
 _INSTRUCTIONS = (
@@ -50,7 +50,7 @@ _SESSIONS = (
     "directory; CLAUDE_CONFIG_DIR moves ~/.claude elsewhere."
 )
 _PRIVACY = (
-    "The offline planner contacts nobody. With a real model, your prompts and what the tools read go to the "
+    "The offline planner uses no network. With a real model, your prompts and what the tools read go to the "
     "service you configured. bridle itself sends no telemetry."
 )
 _COST = "The offline planner costs nothing; the token counts shown for it are estimates from the text length."

@@ -135,7 +135,7 @@ async def test_the_window_is_shown_with_every_part_of_it(tmp_path: Path):
         (skill / "SKILL.md").write_text("---\nname: bake\ndescription: Bakes bread.\n---\nBake.\n")
         await _with_two_results(terminal)
         await terminal.say("/context")
-        await terminal.until_text("summed up by itself at")
+        await terminal.until_text("summed up automatically at")
         shown = terminal.emulator.text.lower()
         for part in ("system prompt", "tools", "memory", "skills", "messages", "free"):
             assert part in shown
@@ -148,13 +148,15 @@ async def test_memory_files_are_opened_and_the_switch_is_turned(tmp_path: Path):
         (terminal.program.project / "CLAUDE.md").write_text("Use tabs.\n")
         await terminal.ready()
         await terminal.say("/memory")
-        await terminal.until_text("take notes by itself")
+        await terminal.until_text("take notes automatically")
         shown = terminal.emulator.text
         assert "› Project" in shown and "all your projects" in shown and "not there yet" in shown
-        terminal.type("/by itself")
+        terminal.type("/automatically")
         await terminal.until(lambda screen: any(row.startswith("› ✓ take notes") for row in screen.rows))
         terminal.type("\r")
-        await terminal.until(lambda screen: any("by itself" in row and "off" in row for row in screen.rows))
+        await terminal.until(
+            lambda screen: any("automatically" in row and "off" in row for row in screen.rows)
+        )
         settings = json.loads((terminal.program.home / ".claude" / "settings.json").read_text())
         assert settings["autoMemoryEnabled"] is False
 

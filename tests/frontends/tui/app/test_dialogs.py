@@ -109,7 +109,7 @@ def test_a_call_is_allowed_for_the_session():
 def test_a_rule_is_kept_where_the_user_says_and_as_they_write_it():
     dialog = bash("npm test", suggestions=(RULE,))
     assert _press(dialog, "3\t") is None
-    assert "for everybody in this project" in _shown(dialog)
+    assert "for everyone in this project" in _shown(dialog)
     answer = _press(dialog, b"\x01" + b"\x0b" + b"Bash(npm *)\r")
     assert answer == Permitted(
         updates=(

@@ -170,7 +170,7 @@ async def test_who_may_use_a_skill_is_chosen(tmp_path: Path):
         await _open(terminal, "/skills", "who may use it")
         await _find(terminal, "release", "› ✓ release")
         terminal.type(" ")
-        await terminal.until_text("nobody can call it")
+        await terminal.until_text("it cannot be called")
         terminal.type(f"{_DOWN * 3}\r")
         await terminal.until(lambda screen: any(row.startswith("› – release") for row in screen.rows))
         assert _user(terminal)["skillOverrides"] == {"release": "off"}

@@ -14,9 +14,9 @@ from bridle.frontends.tui.keymap.labels import CLOSE, BoundKey
 from bridle.frontends.tui.keymap.user_file import load_keymap
 from bridle.frontends.tui.screens.choices.model import ModelRow, ModelView
 from bridle.frontends.tui.screens.choices.theme import ThemeView
-from bridle.frontends.tui.screens.conversation.passages import passages_of
 from bridle.frontends.tui.screens.conversation.rewind import RewindPoint, RewindView
 from bridle.frontends.tui.screens.conversation.transcript import TranscriptView
+from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 from bridle.frontends.tui.screens.session.doctor import doctor_view
 from bridle.frontends.tui.style.text import line
 from bridle.frontends.tui.widgets.list_pane import ListPane

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.commands.queries.extensions import AgentFacts, SkillFacts
-from bridle.commands.queries.memory_files import MemoryPlace
+from bridle.commands.queries.memory_files import MemoryFile
 from bridle.config.sources import Layer
 from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.frontends.tui.screens.actions import EditFile, RunCommand
@@ -115,9 +115,9 @@ _HOOKS = (
 )
 _MEMORY = Memory(
     files=(
-        MemoryPlace(path="/proj/CLAUDE.md", name="this project", text="# Rules\nBe kind."),
-        MemoryPlace(path="/proj/notes.md", name="notes", text="Ports are 8080 and up."),
-        MemoryPlace(path="/home/u/.claude/CLAUDE.md", name="yours", exists=False),
+        MemoryFile(path="/proj/CLAUDE.md", name="this project", text="# Rules\nBe kind."),
+        MemoryFile(path="/proj/notes.md", name="notes", text="Ports are 8080 and up."),
+        MemoryFile(path="/home/u/.claude/CLAUDE.md", name="yours", exists=False),
     ),
     automatic=True,
     folder="/home/u/.claude/projects/-work/memory",

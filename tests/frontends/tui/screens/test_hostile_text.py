@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridle.commands.queries.extensions import AgentFacts, SkillFacts
-from bridle.commands.queries.memory_files import MemoryPlace
+from bridle.commands.queries.memory_files import MemoryFile
 from bridle.commands.queries.rules import FolderRow, RuleRow
 from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.features.editors.upkeep import Row
@@ -19,10 +19,10 @@ from bridle.frontends.tui.screens.choices.help import help_view
 from bridle.frontends.tui.screens.choices.model import ModelRow, ModelView
 from bridle.frontends.tui.screens.choices.output_style import StyleRow, styles_view
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
-from bridle.frontends.tui.screens.conversation.passages import passages_of
 from bridle.frontends.tui.screens.conversation.resume import ResumeContext, ResumeView
 from bridle.frontends.tui.screens.conversation.rewind import RewindPoint, RewindView
 from bridle.frontends.tui.screens.conversation.transcript import TranscriptView
+from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 from bridle.frontends.tui.screens.extensions.agents import agents_view
 from bridle.frontends.tui.screens.extensions.editors import editors_view
 from bridle.frontends.tui.screens.extensions.hooks import HookRow, hooks_view
@@ -46,7 +46,7 @@ from bridle.frontends.tui.screens.session.status import StatusFacts
 from bridle.frontends.tui.screens.session.tasks import tasks_view
 from bridle.frontends.tui.screens.session.usage import DayUse, Limit, ModelUse, Share, UsageFacts, usage_view
 from bridle.frontends.tui.screens.workflows.agent import read_story
-from bridle.frontends.tui.screens.workflows.browser import Board, Saved, WorkflowBrowser
+from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, WorkflowBrowser
 from bridle.host.editors import Editor
 from bridle.transcripts.listing import SessionInfo
 from bridle.types.agent import AgentDefinition
@@ -179,7 +179,7 @@ def _workflows(t: str) -> Any:
     )
     saved = (Saved(name=t, description=t, path=t, source=t),)
     talk = [{"role": "user", "content": t}, {"role": "assistant", "content": t}]
-    board = Board(runs=(run,), saved=saved, story=read_story(t, talk), waiting=1)
+    board = BrowserData(runs=(run,), saved=saved, story=read_story(t, talk), waiting=1)
     browser = WorkflowBrowser(board, clock=lambda: 5.0, taken=lambda _, __: t)
     browser.tell(Says(t))
     return browser.sheet
@@ -213,7 +213,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     ),
     "mcp": _mcp,
     "memory": lambda t: memory_view(
-        Memory(files=(MemoryPlace(path=t, name=t, group=t, text=t),), automatic=True, folder=t)
+        Memory(files=(MemoryFile(path=t, name=t, group=t, text=t),), automatic=True, folder=t)
     ),
     "model": lambda t: ModelView(
         [ModelRow(id=t, name=t, description=t, efforts=(t, "high"), provider=t)], current=t, effort=t

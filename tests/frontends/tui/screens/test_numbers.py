@@ -58,7 +58,7 @@ def test_screens():
 def test_the_window_is_told_in_tokens_and_percent():
     text = Showing(context_view(_CONTEXT)).text
     assert "85.5k tokens (43%)" in text
-    assert "summed up by itself at 167.0k tokens" in text
+    assert "summed up automatically at 167.0k tokens" in text
     assert "free 114.5k tokens (57.2%)" in text
 
 

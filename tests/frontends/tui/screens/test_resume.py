@@ -1,7 +1,6 @@
 from pathlib import Path
 from typing import Any
 
-from bridle.frontends.tui.screens.conversation.passages import passages_of
 from bridle.frontends.tui.screens.conversation.resume import (
     DeleteSession,
     LoadSessions,
@@ -11,6 +10,7 @@ from bridle.frontends.tui.screens.conversation.resume import (
     ResumeView,
     TagSession,
 )
+from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 from bridle.transcripts.listing import SessionInfo
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 

@@ -1,8 +1,8 @@
 from typing import Any
 
 from bridle.frontends.tui.screens.actions import OpenText
-from bridle.frontends.tui.screens.conversation.passages import passages_of
 from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
+from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 from bridle.frontends.tui.style.text import text_of
 from tests.fakes.counting import steps_of
 from tests.frontends.tui.screens.showing import Showing, assert_screens

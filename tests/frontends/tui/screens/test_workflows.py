@@ -10,7 +10,7 @@ from bridle.frontends.tui.screens.actions import EditFile, RunCommand
 from bridle.frontends.tui.screens.commands import commands_for
 from bridle.frontends.tui.screens.session.tasks import OpenAgent
 from bridle.frontends.tui.screens.workflows.agent import read_story
-from bridle.frontends.tui.screens.workflows.browser import Board, Saved, WorkflowBrowser
+from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, WorkflowBrowser
 from bridle.frontends.tui.screens.workflows.commands import (
     DirectAgent,
     LookAgain,
@@ -93,7 +93,7 @@ _OVER = msgspec.structs.replace(
     ),
 )
 _SAVED = (Saved(name="audit", description="Looks for leaks", path="/p/audit.js", source="project"),)
-_BOARD = Board(runs=(_RUN, _OVER), saved=_SAVED)
+_BOARD = BrowserData(runs=(_RUN, _OVER), saved=_SAVED)
 _TALK = (
     {"role": "user", "content": "Read the parser and tell what is wrong."},
     {
@@ -115,28 +115,31 @@ def _none(_: str, __: Scope) -> str:
     return ""
 
 
-def _browser(board: Board = _BOARD, asked: list[Any] | None = None, **options: Any) -> WorkflowBrowser:
+def _browser(board: BrowserData = _BOARD, asked: list[Any] | None = None, **options: Any) -> WorkflowBrowser:
     more: dict[str, Any] = {"taken": _none, **options}
     return WorkflowBrowser(board, clock=lambda: _NOW, do=([] if asked is None else asked).append, **more)
 
 
 def _shown(
-    board: Board = _BOARD, asked: list[Any] | None = None, size: tuple[int, int] = (110, 30), **options: Any
+    board: BrowserData = _BOARD,
+    asked: list[Any] | None = None,
+    size: tuple[int, int] = (110, 30),
+    **options: Any,
 ) -> Showing:
     return Showing(_browser(board, asked, **options).sheet, *size)
 
 
-def _many(number: int) -> Board:
+def _many(number: int) -> BrowserData:
     agents = tuple(
         msgspec.structs.replace(_AGENTS[at % 4], number=at + 1, label=f"agent {at + 1}")
         for at in range(number)
     )
-    return Board(runs=(msgspec.structs.replace(_RUN, agents=agents),))
+    return BrowserData(runs=(msgspec.structs.replace(_RUN, agents=agents),))
 
 
 def test_screens():
     assert_screens("workflows", _browser().sheet)
-    assert_screens("workflows-empty", _browser(Board(saved=_SAVED)).sheet)
+    assert_screens("workflows-empty", _browser(BrowserData(saved=_SAVED)).sheet)
     assert_screens("workflows-run", _shown().press("enter").view)
     assert_screens("workflows-agents", _shown().press("enter", "right").view)
     browser = _browser()
@@ -158,21 +161,21 @@ def test_what_happens_meanwhile_is_shown_where_the_user_is():
     shown = Showing(browser.sheet, 110, 30).press("enter", "right")
     assert "› ◐ read the lexer" in shown.text
     done = tuple(msgspec.structs.replace(each, state="done") for each in _AGENTS)
-    browser.sheet.show(Board(runs=(msgspec.structs.replace(_RUN, agents=done, state="completed"),)))
+    browser.sheet.show(BrowserData(runs=(msgspec.structs.replace(_RUN, agents=done, state="completed"),)))
     assert "✓ completed" in shown.text
     assert "At work" not in shown.text
     assert browser.sheet.refresh == 1.0
 
 
 def test_agents_at_work_stay_in_sight_until_one_is_chosen_which_then_stays_chosen():
-    def board(done: int) -> Board:
+    def board(done: int) -> BrowserData:
         agents = tuple(
             msgspec.structs.replace(
                 _AGENTS[1], number=at, label=f"agent {at}", state="done" if at <= done else "running"
             )
             for at in range(1, 101)
         )
-        return Board(runs=(msgspec.structs.replace(_RUN, agents=agents),))
+        return BrowserData(runs=(msgspec.structs.replace(_RUN, agents=agents),))
 
     browser = _browser(board(0))
     shown = Showing(browser.sheet, 110, 30).press("enter")
@@ -245,7 +248,7 @@ def test_a_failed_agent_is_done_again_at_once_or_with_its_run_once_that_is_over(
 
 def test_a_paused_run_goes_on_with_p_also_where_an_agent_is_selected():
     asked: list[Any] = []
-    paused = Board(runs=(msgspec.structs.replace(_RUN, state="paused"),))
+    paused = BrowserData(runs=(msgspec.structs.replace(_RUN, state="paused"),))
     _shown(paused, asked).press("enter", "right", "p", "left", "r")
     assert asked == [ResumeRun(_RUN.run_id)] * 2
 
@@ -327,11 +330,11 @@ def test_an_agent_that_has_not_begun_has_no_conversation():
 
 
 def test_without_runs_it_says_how_to_begin_and_lists_what_is_saved():
-    shown = _shown(Board(saved=_SAVED))
+    shown = _shown(BrowserData(saved=_SAVED))
     assert "No workflow has run in this session." in shown.text
     assert shown.selected.startswith("· /audit project")
     assert shown.press("enter").value == RunCommand("/audit")
-    assert "write one to .claude/workflows" in _shown(Board()).text
+    assert "write one to .claude/workflows" in _shown(BrowserData()).text
 
 
 def test_the_script_of_a_saved_workflow_opens_in_the_editor():
@@ -377,7 +380,7 @@ def test_control_characters_in_labels_and_lines_never_reach_the_screen():
         _RUN, name=nasty, description=nasty, logs=(nasty,), preview=nasty, agents=agents, phases=phases
     )
     for size in ((110, 30), (60, 24)):
-        shown = _shown(Board(runs=(run,), saved=(Saved(name=nasty, path=nasty),)), size=size)
+        shown = _shown(BrowserData(runs=(run,), saved=(Saved(name=nasty, path=nasty),)), size=size)
         for keys in (("enter",), ("down", "enter"), ("enter",)):
             lines = shown.press(*keys).frame().lines
             said = "".join(span.text for line in lines for span in line)

@@ -73,7 +73,7 @@ export class Connection {
     return this.post(`api/sessions/${session}/act`, { id: newId(), ...wish });
   }
 
-  /** Hand on everything that happens, in order and once, until told to stop. */
+  /** Hand on everything that happens, in order and once, until it is stopped. */
   async follow(session, { signal, onLine, onState }) {
     const position = { epoch: "", n: 0 };
     let delay = this.pause;

@@ -20,7 +20,7 @@ export function suggested(update) {
     case "addRules":
       return reveal(`Allow, and ${rules.join(", ")} ${where}`);
     case "setMode":
-      return reveal(`Allow, and go on in mode ${update.mode}`);
+      return reveal(`Allow, and continue in mode ${update.mode}`);
     case "addDirectories":
       return reveal(`Allow, and work in ${(update.directories ?? []).join(", ")} ${where}`);
     default:

@@ -128,7 +128,7 @@ class ChatActions:
         from bridle.engine.letting_go import let_go
 
         if not let_go(self._talk.server.runtime):
-            self._tell("Nothing that runs now can go on in the background.", "info")
+            self._tell("Nothing that runs now can move to the background.", "info")
 
     async def _ask(self, dialog: "Confirm") -> str | None:
         picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)

@@ -179,7 +179,7 @@ class TerminalChannel:
             case RetryScheduled():
                 work.retry(event)
             case ModelSwitched(original=original, fallback=fallback, reason=reason):
-                self._notice(f"{fallback} goes on in place of {original}: {reason}", "notice")
+                self._notice(f"switched from {original} to {fallback}: {reason}", "notice")
             case FromAgent():
                 self._follow_agent(event)
             case TaskStarted() | TaskProgressed() | TaskEnded() | CompactionStarted() | CompactionFinished():

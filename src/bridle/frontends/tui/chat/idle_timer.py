@@ -19,7 +19,7 @@ class IdleTimer:
         self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._end)
 
     def stop(self) -> None:
-        """Somebody is there."""
+        """The user is active."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -134,7 +134,7 @@ def memory_files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
 
     places = quick_places(cwd, env, config_home(env))
     return [
-        ("This project, for everybody", places["project"]),
+        ("This project, for everyone", places["project"]),
         ("This project, for me", places["local"]),
         ("All my projects", places["user"]),
         ("What is remembered of this project", places["memory"]),

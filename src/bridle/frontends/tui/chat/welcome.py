@@ -23,7 +23,7 @@ def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
 def recent_lines(messages: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
     """The end of a conversation, as it looked when it was had."""
     # Only a resumed conversation needs it.
-    from bridle.frontends.tui.screens.conversation.passages import passages_of
+    from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 
     passages = passages_of(messages)
     shown = passages[-_MOST_PASSAGES:]

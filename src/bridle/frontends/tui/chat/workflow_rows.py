@@ -77,5 +77,5 @@ class WorkflowRows:
             tokens(task.usage.tokens) if task.usage is not None and task.usage.tokens else "",
             "/workflows",
         )
-        told = " · ".join(one_line(each) for each in facts if each)
-        return (mark("running", frame), Span(name, style("tool", bold=True)), Span(f" · {told}", MUTED))
+        text = " · ".join(one_line(each) for each in facts if each)
+        return (mark("running", frame), Span(name, style("tool", bold=True)), Span(f" · {text}", MUTED))

@@ -26,7 +26,7 @@ def trust_folder(root: str, brought: Sequence[TrustItem]) -> Confirm:
     def body(width: int) -> list[Line]:
         rows = [*paragraph(reveal(root), width, _BOLD), ()]
         if not brought:
-            said = "Nothing in it runs by itself today, but it may bring hooks, servers and rules later."
+            said = "Nothing in it runs automatically today, but it may bring hooks, servers and rules later."
             return [*rows, *paragraph(said, width)]
         rows += paragraph("If you trust it, this counts from now on; changes are asked about again:", width)
         return [*rows, *_listed(brought, root, width)]
@@ -48,10 +48,10 @@ def approve_changes(root: str, changed: Sequence[TrustItem]) -> Confirm:
 
     choices = (
         Choice(value="approve", label="Yes, let it count"),
-        Choice(value="leave", label="No, go on without it"),
+        Choice(value="leave", label="No, continue without it"),
     )
     title = "Do you approve these changes?"
-    return Confirm(title, body, choices, cancel="leave", start=1, hint="to go on without it")
+    return Confirm(title, body, choices, cancel="leave", start=1, hint="to continue without it")
 
 
 def _listed(brought: Sequence[TrustItem], root: str, width: int) -> list[Line]:
@@ -86,8 +86,8 @@ def approve_server(
         said = "It has changed since you approved it." if changed else "It comes with this project."
         rows = [*paragraph(said, width, style("warning") if changed else MUTED), *_pretty(definition, width)]
         for variable, goal in given.items():
-            told = f"It is given the value of your {variable}: {reveal(goal)}"
-            rows += paragraph(told, width, style("warning", bold=True))
+            text = f"It is given the value of your {variable}: {reveal(goal)}"
+            rows += paragraph(text, width, style("warning", bold=True))
         return rows
 
     choices = (
@@ -137,8 +137,8 @@ def cost_reached(usd: float) -> Confirm:
         said = f"This session has cost {money(usd)} so far. /cost shows where it went."
         return paragraph(said, width)
 
-    choices = (Choice(value="on", label="Go on"), Choice(value="stop", label="Stop here"))
-    return Confirm("A note on cost", body, choices, cancel="on", color="warning", hint="to go on")
+    choices = (Choice(value="on", label="Continue"), Choice(value="stop", label="Stop here"))
+    return Confirm("A note on cost", body, choices, cancel="on", color="warning", hint="to continue")
 
 
 def import_outside(files: Sequence[str], cwd: str) -> Confirm:

@@ -27,7 +27,7 @@ _MOST_SAID = 10_000
 Destination = Literal["localSettings", "projectSettings", "userSettings", "session"]
 _PLACES: Mapping[Destination, str] = {
     "localSettings": "for me in this project (.claude/settings.local.json)",
-    "projectSettings": "for everybody in this project (.claude/settings.json)",
+    "projectSettings": "for everyone in this project (.claude/settings.json)",
     "userSettings": "for me in every project (~/.claude/settings.json)",
     "session": "in this session",
 }

@@ -61,7 +61,7 @@ def summary_lines(
         if (hidden := len(meta.phases) - _MOST_PHASES) > 0:
             rows += paragraph(f"  … {count(hidden, 'more phase')}", width, MUTED)
     if run := input.get("resumeFromRunId"):
-        rows += paragraph(f"goes on with {reveal(str(run))}: what it has is not done again", width, MUTED)
+        rows += paragraph(f"continues {reveal(str(run))}: finished parts are not run again", width, MUTED)
     if input.get("args") is not None:
         args = msgspec.json.encode(encodable_value(input["args"])).decode()[:_LONGEST_TEXT]
         rows += paragraph(f"args: {reveal(args)}", width, MUTED)

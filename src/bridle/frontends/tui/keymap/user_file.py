@@ -49,7 +49,7 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
                 file=path,
                 line=1,
                 broken=True,
-                message=f"the file cannot be read ({error}); mend or remove it.",
+                message=f"the file cannot be read ({error}); fix or remove it.",
             ),
         )
     # Most have no such file.
@@ -61,7 +61,7 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
         broken = Problem(file=path, line=error.lineno, broken=True, message=f"not valid JSON: {error.msg}.")
         return USUAL, (broken,)
     except (ValueError, RecursionError):
-        message = "it has a number or a nesting beyond all bounds; mend or remove it."
+        message = "it has a number or a nesting beyond all bounds; fix or remove it."
         return USUAL, (Problem(file=path, line=1, broken=True, message=message),)
     return _Reading(path, text).read(data)
 
@@ -154,7 +154,7 @@ class _Reading:
     def _check_chords(self, context: str, table: Mapping[Chord, str | None]) -> None:
         for chord in _hidden(table):
             self._find(" ".join(chord), anywhere=True)
-            self._report(f"{display(chord)} does nothing by itself in {context}: longer keys begin with it.")
+            self._report(f"{display(chord)} does nothing in {context}: longer keys begin with it.")
 
     def _find(self, word: str, *, anywhere: bool = False) -> None:
         """Go to where this word stands next, for the line of the next report."""

@@ -33,19 +33,19 @@ class OpenScreen(Struct, frozen=True):
 
     view: View[Any]
     renew: Callable[[], Awaitable[None]]
-    told: Callable[[Says], None] | None = None
+    tell: Callable[[Says], None] | None = None
     """Shows the result of an action; without it only errors are shown, below the screen."""
 
 
 def renewed(
-    sheet: TabbedView[Any], read: Callable[[], Awaitable[Any]], *, told: Callable[[Says], None] | None = None
+    sheet: TabbedView[Any], read: Callable[[], Awaitable[Any]], *, tell: Callable[[Says], None] | None = None
 ) -> OpenScreen:
     """A view that is shown again with what `read` finds."""
 
     async def renew() -> None:
         sheet.show(await read())
 
-    return OpenScreen(sheet, renew, told)
+    return OpenScreen(sheet, renew, tell)
 
 
 def fixed(view: View[Any]) -> OpenScreen:

@@ -95,8 +95,8 @@ class ScreenController:
 
     async def transcript(self) -> None:
         """Show the whole conversation."""
-        from bridle.frontends.tui.screens.conversation.passages import passages_of
         from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
+        from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 
         chosen: Any = await self._app.open(TranscriptView(passages_of(self._session.history.messages)))
         if isinstance(chosen, ToScrollback):
@@ -107,8 +107,8 @@ class ScreenController:
     async def _agent(self, wanted: "OpenAgent") -> None:
         """Show the conversation of an agent, and follow it."""
         from bridle.frontends.tui.screens.conversation.agent_transcript import agent_messages
-        from bridle.frontends.tui.screens.conversation.passages import passages_of
         from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
+        from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 
         runtime = self._context().runtime
         messages = await asyncio.to_thread(agent_messages, runtime, wanted.id)
@@ -160,10 +160,10 @@ class ScreenController:
 
     def _report(self, said: Says, opened: "list[OpenScreen]") -> None:
         """Tell what came of it, in the view where it can."""
-        telling = [named.told for named in opened if named.told is not None]
-        for told in telling:
-            told(said)
-        if said.is_error and not telling:
+        listeners = [screen.tell for screen in opened if screen.tell is not None]
+        for tell in listeners:
+            tell(said)
+        if said.is_error and not listeners:
             self.tell(said.text)
 
     async def _do(self, wish: Any) -> CommandResult:
@@ -219,7 +219,7 @@ class ScreenController:
         if chosen.command:
             self._app.terminal.write(notices.copy(chosen.command, self._env))
             return Says(
-                f"It belongs to another folder. Go on there (the line is copied):\n\n    {chosen.command}"
+                f"It belongs to another folder. Resume it there (command copied):\n\n    {chosen.command}"
             )
         if not chosen.fork:
             return Resets(session_id=chosen.session_id, trigger="resume")

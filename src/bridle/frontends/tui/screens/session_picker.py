@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.screens.conversation.passages import Passage, passages_of
 from bridle.frontends.tui.screens.conversation.resume import (
     DeleteSession,
     LoadSessions,
@@ -18,6 +17,7 @@ from bridle.frontends.tui.screens.conversation.resume import (
     Scope,
     TagSession,
 )
+from bridle.frontends.tui.screens.conversation.transcript_items import TranscriptItem, passages_of
 from bridle.host.git import repository
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
@@ -55,7 +55,7 @@ class _Picking:
             list_sessions, self._env, directory=directory, include_worktrees=scope != "here"
         )
 
-    def preview(self, info: SessionInfo) -> list[Passage]:
+    def preview(self, info: SessionInfo) -> list[TranscriptItem]:
         try:
             said = management.messages(info.session_id, self._env, directory=info.cwd)
         except (SessionError, OSError):

@@ -41,7 +41,7 @@ class Notifier:
         return not self.is_focused or self._clock() - self._last_key > _AWAY_SECONDS
 
     def note_key(self) -> None:
-        """Somebody is there."""
+        """The user is active."""
         self._last_key = self._clock()
 
     def tell(self, text: str) -> None:

@@ -130,7 +130,7 @@ class ListPane(Generic[T]):
     @property
     def hints(self) -> Sequence[Hint]:
         if self._asking is not None:
-            return [("y", "yes"), ("n", "no")] if self._asking.confirm else [(ACCEPT, "go on")]
+            return [("y", "yes"), ("n", "no")] if self._asking.confirm else [(ACCEPT, "continue")]
         found: list[Hint] = []
         if self._open is not None:
             found.append(("↑↓", "scroll"))

@@ -92,7 +92,7 @@ class EmbeddedCode(Struct):
     starts: list[int]
     """Words of its own at which a command begins."""
     unseen: str | None = None
-    """Why it cannot be told what it runs."""
+    """Why it is unclear what it runs."""
     scripts: list[int] = []
     """Words of its own that name a script, which may be a program on the path of programs."""
 
@@ -172,7 +172,7 @@ def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]
         code.scripts.append(operands[0])
         code.unseen = _unseen_file(name, values[operands[0]])
     elif not given and _INFORMS.isdisjoint(values) and not _from_file(redirections):
-        code.unseen = f"it cannot be told what {name} reads and runs"
+        code.unseen = f"it is unclear what {name} reads and runs"
     return code
 
 
@@ -189,7 +189,7 @@ def _alias(_name: str, values: Sequence[str], _redirections: Sequence[Redirectio
 
 def _enable(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> EmbeddedCode:
     loads = any(value.startswith("-") and "f" in value for value in values)
-    return EmbeddedCode([], [], [], "it cannot be told what enable loads" if loads else None)
+    return EmbeddedCode([], [], [], "it is unclear what enable loads" if loads else None)
 
 
 def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> EmbeddedCode:
@@ -202,7 +202,7 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
             # The value comes from a variable.
             named = setting if equals else next(iter(values[index + 1 : index + 2]), "")
             if _GIT_KEYS.fullmatch(named.partition("=")[0]) or HOLE in named:
-                code.unseen = "it cannot be told what the settings given to git run"
+                code.unseen = "it is unclear what the settings given to git run"
         if not _GIT_KEYS.fullmatch(key):
             continue
         if not equals:
@@ -221,7 +221,7 @@ def _make(name: str, values: Sequence[str], redirections: Sequence[Redirection])
     given = _given(redirections)
     code = EmbeddedCode([recipe for text in given for recipe in recipes(text)], given, [])
     if hides_what_runs(values, given):
-        code.unseen = f"it cannot be told what {name} reads and runs"
+        code.unseen = f"it is unclear what {name} reads and runs"
     for index, value in enumerate(values):
         variable, equals, text = value.partition("=")
         evaluates = value.startswith(("--ev", "-E"))
@@ -235,7 +235,7 @@ def _make(name: str, values: Sequence[str], redirections: Sequence[Redirection])
         if equals or evaluates:
             code.hints += re.split(r"[:;\t\n=]", value)
     if any(map(is_computed, given)):
-        code.unseen = code.unseen or f"it cannot be told what the rules given to {name} run"
+        code.unseen = code.unseen or f"it is unclear what the rules given to {name} run"
     return code
 
 
@@ -249,7 +249,7 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
         if found := _SED_FILE.fullmatch(value):
             file = found[1] or next(iter(values[index + 1 : index + 2]), "")
             stream = file == "-" or _unseen_file(name, file) is not None
-            code.unseen = f"it cannot be told what {name} reads and runs" if stream else code.unseen
+            code.unseen = f"it is unclear what {name} reads and runs" if stream else code.unseen
     if _given(redirections):
         code.unseen = None
     for script in _sed_scripts(values, redirections):
@@ -261,7 +261,7 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
         code.texts += filter(None, lines)
         # sed replaces escapes such as \x65 and \c before a shell sees them.
         if not all(lines) or any("\\" in line for line in lines) or _SED_RUNS_RESULT.search(script):
-            code.unseen = "it cannot be told what the e of sed runs"
+            code.unseen = "it is unclear what the e of sed runs"
     return code
 
 
@@ -293,7 +293,7 @@ def _apt(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
 
 def _m4(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> EmbeddedCode:
     runs = any("syscmd" in text for text in (*values, *_given(redirections)))
-    return EmbeddedCode([], [], [], f"it cannot be told what {name} runs" if runs else None)
+    return EmbeddedCode([], [], [], f"it is unclear what {name} runs" if runs else None)
 
 
 def _tar(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> EmbeddedCode:
@@ -319,7 +319,7 @@ def _capsh(_name: str, values: Sequence[str], redirections: Sequence[Redirection
 def _crontab(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> EmbeddedCode:
     given = [_CRON_TIME.sub("", line) for text in _given(redirections) for line in text.splitlines()]
     reads = "-" in values or (not values and not _from_file(redirections))
-    unseen = f"it cannot be told what {name} reads and runs" if reads and not given else None
+    unseen = f"it is unclear what {name} reads and runs" if reads and not given else None
     return EmbeddedCode(given, [], [], unseen)
 
 
@@ -345,22 +345,22 @@ def _interpreted(
     if module is not None and values[module : module + 1] and _module_name(values[module]) in _RUN_TEXT:
         programs = [*programs, *values[module + 1 :], *_given(redirections)]
         if not programs:
-            code.unseen = f"it cannot be told what {name} reads and runs"
+            code.unseen = f"it is unclear what {name} reads and runs"
     if first is not None and not language.operand:
         code.scripts.append(list(values).index(first))
     if not programs and first is None and module is None and language.stdin:
         programs = _given(redirections)
         if not programs and _INFORMS.isdisjoint(values) and not _from_file(redirections):
-            code.unseen = f"it cannot be told what {name} reads and runs"
+            code.unseen = f"it is unclear what {name} reads and runs"
     elif not programs and first is not None and (first == "-" or _unseen_file(name, first)):
         programs = _given(redirections)
         if not programs:
-            code.unseen = f"it cannot be told what {name} reads and runs"
+            code.unseen = f"it is unclear what {name} reads and runs"
     for program in programs:
         code.hints += list(_strings(program))
         shown = _without_text(program) if language.operand else program
         if HOLE in program or FULL in program or language.acts.search(shown):
-            code.unseen = f"it cannot be told what the program given to {name} runs"
+            code.unseen = f"it is unclear what the program given to {name} runs"
     return code
 
 
@@ -452,8 +452,8 @@ def _from_file(redirections: Sequence[Redirection]) -> bool:
 
 
 def _unseen_file(name: str, value: str) -> str | None:
-    """Why it cannot be told which file is run: it may be any program, unless a pattern shows its ending."""
+    """Why it is unclear which file is run: it may be any program, unless a pattern shows its ending."""
     last = value.rpartition("/")[2]
     matched = _ANY_FILE.search(last) is not None and _FILE_KIND.search(last) is None
     hidden = HOLE in last or matched or _STREAM.match(value) is not None
-    return f"it cannot be told what {name} reads and runs" if hidden else None
+    return f"it is unclear what {name} reads and runs" if hidden else None

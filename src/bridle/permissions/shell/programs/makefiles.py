@@ -36,7 +36,7 @@ def recipes(text: str) -> Iterator[str]:
 
 
 def _as_in_a_shell(found: re.Match[str]) -> str:
-    """What make fills in, as a shell would write it; nobody looks up what the variables of make hold."""
+    """What make fills in, as a shell would write it; the values of make variables are not looked up."""
     if found[0] == "$$":
         return "$"
     return "$(" if found[1] else HOLE

@@ -289,5 +289,5 @@ VERSIONS = {
 """How programs that do not look at the project for it are asked for their version.
 
 Not among them: rustc, cargo and go, whose version the project chooses and may bring along; yarn, which runs
-the copy that the project names; terraform and docker version, which talk to somebody; and whatever loads
+the copy that the project names; terraform and docker version, which talk to a server; and whatever loads
 plugins or configuration first, such as pytest."""

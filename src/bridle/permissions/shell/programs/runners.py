@@ -1,4 +1,4 @@
-"""Programs that run another command, and how they are told which: a table for rules that deny or ask."""
+"""Programs that run another command, and how it is given to them: a table for rules that deny or ask."""
 
 import re
 
@@ -390,4 +390,4 @@ FAMILIES: tuple[tuple[re.Pattern[str], Runner], ...] = (
     ),
     (re.compile(r"s6-[a-z-]+"), runner("-u -g -G -d -t", 1, optional=True)),
 )
-"""The same for programs with many names."""
+"""Patterns for runners with many names."""

@@ -288,7 +288,7 @@ def bracket(words: Words) -> Verdict:
 
 
 def read(words: Words) -> Verdict:
-    """`read` into variables that mean nothing to anybody else."""
+    """`read` into variables that have no meaning for other programs."""
     try:
         parsed = parse(_READ, words)
     except Refused as reason:

@@ -280,7 +280,7 @@ VALUED: dict[str, frozenset[str]] = {
 def operand_starts(args: Sequence[Arg], begins: Iterable[int], valued: frozenset[str]) -> list[int]:
     """Where the first word that is no option may stand behind one of these places.
 
-    An option that nobody knows is read both ways."""
+    An unknown option is read both ways."""
     found: dict[int, None] = {}
     waiting, seen = list(begins), set[int]()
     while waiting:

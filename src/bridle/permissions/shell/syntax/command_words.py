@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from bridle.permissions.shell.syntax.nodes import Here, Redirect, Script, Span
+from bridle.permissions.shell.syntax.nodes import HereDocument, Redirect, Script, Span
 from bridle.permissions.shell.syntax.simple_command import Assignment, Redirection
 from bridle.permissions.shell.syntax.words import (
     Disagreement,
@@ -116,7 +116,7 @@ class CommandReader:
             elif text.startswith(("$((", "$["), begin) and not is_inert(text[begin:behind]):
                 yield self.source.written(begin, behind)
 
-    def _document(self, here: Here) -> Word:
+    def _document(self, here: HereDocument) -> Word:
         """What bash fills in in a here-document."""
         inert, names = True, list[str]()
         for start, end in self.expansions(here.first, here.last):

@@ -58,5 +58,5 @@ def _has_holes(text: str) -> bool:
 
 
 def _around(text: str) -> str:
-    """A text with what cannot be told in it, which must not stand in single quotes."""
+    """A text with unknown parts, which must not stand in single quotes."""
     return "".join(_quoted(piece) for piece in re.split(f"([{HOLE}{FULL}])", text) if piece)

@@ -9,11 +9,11 @@ from itertools import islice, product
 from msgspec import Struct
 
 HOLE = "\x01"
-"""Stands for what cannot be told, nothing at all included."""
+"""Stands for an unknown text, which may be empty."""
 FULL = "\x02"
-"""Stands for what cannot be told but is never empty."""
+"""Stands for an unknown text that is never empty."""
 BEYOND = f"{HOLE}{FULL}"
-"""Stands for what nobody has looked at, because there was too much of it."""
+"""Stands for what was not looked at, because there was too much of it."""
 Look = Callable[[str], tuple[str, ...]]
 """What a variable may hold."""
 _BEGINS = re.compile(r"\$(?:[({\[]|[A-Za-z_]\w*|[0-9@*#?$!_-])|`", re.ASCII)
@@ -78,7 +78,7 @@ def split_expansions(text: str, *, unsure: bool = False) -> tuple[str | Expansio
 
 
 def evaluate(text: str, look: Look) -> list[str]:
-    """Everything that a text may come to, as far as that can be told."""
+    """Everything that a text may come to, as far as that is known."""
     return [text] if "$" not in text and "`" not in text else evaluate_parts(split_expansions(text), look)
 
 

@@ -1,12 +1,12 @@
 """Words, quotes, expansions and here-documents of a command line, by the rules of bash alone.
 
-The grammar of `tree.py` reads the same text; where the two differ, nobody may decide. What is not certain to
+The grammar of `tree.py` reads the same text; where the two differ, a person decides. What is not certain to
 mean the same to every bash is a fault here, too."""
 
 import re
 from abc import ABC, abstractmethod
 
-from bridle.permissions.shell.syntax.nodes import Command, Here, Inner, Listing, Pipeline, Span, Token
+from bridle.permissions.shell.syntax.nodes import Command, HereDocument, Inner, Listing, Pipeline, Span, Token
 
 DEEPEST = 40
 TOO_DEEP = "the command is nested too deeply"
@@ -58,7 +58,7 @@ class Lexer(ABC):
         self.tokens: list[Token] = []
         self.ends: dict[int, int] = {}
         self.inner: list[Inner] = []
-        self.documents: dict[int, Here] = {}
+        self.documents: dict[int, HereDocument] = {}
         self.pending: list[Pending] = []
         self.substituting = 0
         """How many substitutions are open."""
@@ -355,7 +355,7 @@ class Lexer(ABC):
             if self.substituting and line.startswith(each.delimiter) and ")" in line:
                 raise Fault("a here-document has no clear end")
             self.at = end + 1
-        here = Here(first, begin, each.quoted)
+        here = HereDocument(first, begin, each.quoted)
         self.documents[each.start] = here
         self.tokens.append((begin, begin, "<<"))
         if not each.quoted:
@@ -372,7 +372,7 @@ class Lexer(ABC):
                 return end
             self.text = self.text[: end - 1] + self.text[end + 1 :]
 
-    def _fill_in(self, here: Here) -> None:
+    def _fill_in(self, here: HereDocument) -> None:
         """Go over the expansions in a here-document."""
         self.at = here.first
         while self.at < here.last:

@@ -18,7 +18,7 @@ class Redirect(Struct, frozen=True):
     """For a here-document, the word that says how it ends."""
 
 
-class Here(Struct, frozen=True):
+class HereDocument(Struct, frozen=True):
     """The text of a here-document."""
 
     first: int
@@ -169,7 +169,7 @@ class Script(Struct, frozen=True):
     """From the start of each expansion and substitution to its end."""
     inner: Sequence[Inner]
     """Every substitution, in the order in which they begin."""
-    documents: Mapping[int, Here]
+    documents: Mapping[int, HereDocument]
     """By the place of their operator."""
     certain: bool = False
     """Nothing in it can be read in a second way, so that the grammar need not be asked."""

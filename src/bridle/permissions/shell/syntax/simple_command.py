@@ -1,4 +1,4 @@
-"""One simple command as it stands in a command line, before anybody judges it."""
+"""One simple command as it stands in a command line, before it is judged."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.permissions.shell.syntax.words import Word
 
 Places = frozenset[str] | None
-"""The directories a command may run in; None when that cannot be told."""
+"""The directories a command may run in; None when that is unknown."""
 
 Kind = Literal["command", "declaration", "test", "condition", "arithmetic", "assignment", "redirection"]
 

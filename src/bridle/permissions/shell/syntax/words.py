@@ -36,7 +36,7 @@ class Piece(Struct, frozen=True):
 
     text: str
     skeleton: str
-    """The same with everything that has no special meaning made unreadable."""
+    """The text with everything that has no special meaning masked."""
     expanded: bool = False
     quoted: bool = True
 

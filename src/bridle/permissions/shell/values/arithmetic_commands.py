@@ -21,15 +21,15 @@ COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
 def may_run(simple: Simple, words: tuple[Word, ...], scene: LineContext) -> str | None:
     """What in a command may run code that a variable holds; no rule with a star was meant for that."""
     if simple.kind == "arithmetic":
-        return None if counts(simple, scene) else f"it cannot be told what {simple.text} runs"
+        return None if counts(simple, scene) else f"it is unclear what {simple.text} runs"
     if simple.kind == "condition":
-        return f"it cannot be told what {simple.text} runs" if compares_numbers(simple, scene) else None
+        return f"it is unclear what {simple.text} runs" if compares_numbers(simple, scene) else None
     for each in simple.evaluates:
         names = computed_names(each)
         if names is None or not scene.values.counts(names, simple):
-            return f"it cannot be told what filling in {each} runs"
+            return f"it is unclear what filling in {each} runs"
     argument = evaluated(words)
-    return None if argument is None else f"it cannot be told what {argument} runs"
+    return None if argument is None else f"it is unclear what {argument} runs"
 
 
 def counts(simple: Simple, scene: LineContext) -> bool:

@@ -68,7 +68,7 @@ def _places(simple: Simple, at: Places, home: str, functions: Collection[str]) -
 
 
 def destination(words: tuple[Word, ...], home: str) -> str | None:
-    """The directory that `cd` is given, relative or absolute; None when it cannot be told."""
+    """The directory that `cd` is given, relative or absolute; None when it is unclear."""
     operands = [word for word in words[1:] if word.value not in ("-L", "--")]
     if not operands:
         return home if home and words[0].value == "cd" else None

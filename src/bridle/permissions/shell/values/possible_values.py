@@ -61,7 +61,7 @@ class PossibleValues(Struct, frozen=True):
 
     values: Mapping[str, tuple[str, ...]] = {}
     positional: tuple[str, ...] | None = ()
-    """What `$1` and `$@` may be; None when that cannot be told."""
+    """What `$1` and `$@` may be; None when that is unknown."""
 
     def of(self, name: str) -> tuple[str, ...]:
         """Everything that a variable may hold; one that the line does not set may hold anything."""

@@ -34,19 +34,19 @@ class Arg(Struct, frozen=True):
     raw: str
     value: str
     open: bool = False
-    """A part of it cannot be told."""
+    """A part of it is unclear."""
     below: str = ""
     """What stands behind a variable that it begins with, whatever that holds."""
 
     @property
     def name(self) -> str | None:
-        """The last component as the name of a program; None when it cannot be told."""
+        """The last component as the name of a program; None when it is unclear."""
         last = self.value.rpartition("/")[2]
         return None if self.open and _is_open(last) else last
 
 
 class Budget(Struct):
-    """How much more of one command line is looked at; what is beyond cannot be told."""
+    """How much more of one command line is looked at; what is beyond is unknown."""
 
     words: int = 4_000
     texts: int = 60
@@ -96,7 +96,7 @@ def _choices(expansions: list[Expansion], held: PossibleValues) -> Iterator[tupl
     if count <= _MOST_FILLINGS:
         ways = (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
     else:
-        # Too many together: each on its own, while the others cannot be told.
+        # Too many together: each on its own, while the others are unknown.
         unknown = dict.fromkeys(values, HOLE)
         singly = ({**unknown, text: value} for text, each in values.items() for value in each)
         ways = (unknown, *islice(singly, _MOST_FILLINGS))

@@ -30,6 +30,6 @@ def tainted(simples: Sequence[Simple], loops: Sequence[Loop], variables: Collect
 
 
 def is_own(name: str, certain: Collection[str], variables: Collection[str]) -> bool:
-    """Whether a variable is the command line's own, or one of the environment that anybody may see."""
+    """Whether a variable is the command line's own, or one of the environment that is no secret."""
     # What may not have been set yet is the environment's, where secrets have names in capitals.
     return name in certain or may_be_shown(name) or (name in variables and name.islower())

@@ -26,7 +26,7 @@ def is_harmless(name: str) -> bool:
 
 
 def is_harmless_as(name: str, value: str) -> bool:
-    """The same for one value: a time zone may be a file of its own."""
+    """Whether one value of a variable is harmless: a time zone may be a file of its own."""
     odd = name == "TZ" and (value.startswith(("/", ":")) or ".." in value)
     return is_harmless(name) and not odd
 

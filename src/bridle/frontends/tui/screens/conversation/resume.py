@@ -11,8 +11,8 @@ from bridle.frontends.tui.keymap.labels import CLOSE, spoken
 from bridle.frontends.tui.render.call import short_path, size
 from bridle.frontends.tui.render.layout import one_line, paragraph
 from bridle.frontends.tui.screen.view import Closed, Frame
-from bridle.frontends.tui.screens.conversation.passages import Passage
 from bridle.frontends.tui.screens.conversation.transcript import TranscriptView
+from bridle.frontends.tui.screens.conversation.transcript_items import TranscriptItem
 from bridle.frontends.tui.style.text import Line
 from bridle.frontends.tui.terminal.keys import Key
 from bridle.frontends.tui.widgets.list_pane import Command, CommandInput, ListPane
@@ -81,7 +81,7 @@ class ResumeView:
         sessions: Sequence[SessionInfo],
         around: ResumeContext,
         *,
-        preview: Callable[[SessionInfo], Sequence[Passage]] | None = None,
+        preview: Callable[[SessionInfo], Sequence[TranscriptItem]] | None = None,
         scope: Scope = "here",
         query: str = "",
         do: Do = nothing,

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from bridle.frontends.tui.completion.fuzzy import lowered
-from bridle.frontends.tui.screens.conversation.passages import Passage
+from bridle.frontends.tui.screens.conversation.transcript_items import TranscriptItem
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, text_of
 
 _MOST_HITS = 10_000
 
 
-def find_all(query: str, passages: Sequence[Passage]) -> list[tuple[int, int]]:
+def find_all(query: str, passages: Sequence[TranscriptItem]) -> list[tuple[int, int]]:
     """Every place of a query in small letters: the passage, and the how manieth hit in it."""
     if not query:
         return []

@@ -11,8 +11,8 @@ from bridle.frontends.tui.keymap.labels import ACCEPT, CLOSE, BoundKey, Hint, sp
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
 from bridle.frontends.tui.screen.view import Closed, Frame
 from bridle.frontends.tui.screens.actions import OpenText
-from bridle.frontends.tui.screens.conversation.passages import Passage
 from bridle.frontends.tui.screens.conversation.search import find_all, highlight
+from bridle.frontends.tui.screens.conversation.transcript_items import TranscriptItem
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, text_of
 from bridle.frontends.tui.terminal.keys import Key
@@ -41,7 +41,7 @@ class TranscriptView:
 
     def __init__(
         self,
-        passages: Sequence[Passage],
+        passages: Sequence[TranscriptItem],
         *,
         title: str = "Transcript",
         do: Do | None = None,
@@ -70,7 +70,7 @@ class TranscriptView:
     def contexts(self) -> tuple[str, ...]:
         return () if self._field is not None else ("Transcript", "Scroll", "Global")
 
-    def show(self, passages: Sequence[Passage]) -> None:
+    def show(self, passages: Sequence[TranscriptItem]) -> None:
         """Have a longer conversation, or one whose end has changed."""
         same = 0
         for old, new in zip(self._passages, passages, strict=False):

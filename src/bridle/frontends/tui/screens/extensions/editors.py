@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from bridle.commands.editors import told
+from bridle.commands.editors import state_text
 from bridle.features.editors.choice import Standing
 from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.render.layout import paragraph, style
@@ -67,7 +67,7 @@ def _item(row: Row) -> Item[Row]:
     return Item(
         value=row,
         label=row.editor.name,
-        facts=("not linked" if row.problem else told(row),),
+        facts=("not linked" if row.problem else state_text(row),),
         detail=row.problem,
         group="With this folder open" if row.editor.fits else "In other folders",
         sign=Span(sign, style(color)),
@@ -76,7 +76,7 @@ def _item(row: Row) -> Item[Row]:
 
 def _details(row: Row, width: int) -> list[Line]:
     editor = row.editor
-    rows = [heading(editor.name), *pair("state", told(row), width, column=10)]
+    rows = [heading(editor.name), *pair("state", state_text(row), width, column=10)]
     rows += pair("reached", editor.url, width, column=10)
     for folder in editor.folders:
         rows += pair("folder", folder, width, column=10)

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.commands.queries.memory_files import MemoryPlace
+from bridle.commands.queries.memory_files import MemoryFile
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile
@@ -20,7 +20,7 @@ _MOST_SHOWN = 8_000
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    files: tuple[MemoryPlace, ...] = ()
+    files: tuple[MemoryFile, ...] = ()
     automatic: bool | None = None
     """Whether notes are taken automatically; None where that is not available."""
     folder: str = ""
@@ -35,7 +35,7 @@ class _Switch(Struct, frozen=True):
     on: bool
 
 
-_Row = MemoryPlace | _Switch
+_Row = MemoryFile | _Switch
 
 
 def memory_view(data: Memory, *, do: Do = nothing) -> TabbedView[Memory]:
@@ -54,7 +54,7 @@ def _wanted(row: _Row | None) -> Any:
     match row:
         case _Switch(on):
             return SetAutoMemory(not on)
-        case MemoryPlace():
+        case MemoryFile():
             return EditFile(row.path)
         case None:
             return None
@@ -77,7 +77,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
         items.append(
             Item(
                 value=_Switch(data.automatic),
-                label="take notes by itself",
+                label="take notes automatically",
                 facts=("on" if data.automatic else "off",),
                 detail=data.folder,
                 is_path=True,

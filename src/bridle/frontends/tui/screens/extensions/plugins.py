@@ -15,7 +15,7 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 
 _SCOPES = (
     ("user", "for all your projects"),
-    ("project", "for everybody in this project"),
+    ("project", "for everyone in this project"),
     ("local", "for you in this project"),
 )
 

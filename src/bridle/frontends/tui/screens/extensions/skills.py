@@ -21,7 +21,7 @@ VISIBILITIES: tuple[tuple[Visibility, str], ...] = (
     ("on", "the model sees name and description"),
     ("name-only", "the model sees the name alone"),
     ("user-invocable-only", "only you can call it"),
-    ("off", "nobody can call it"),
+    ("off", "it cannot be called"),
 )
 _SIGNS: dict[Visibility, tuple[str, str]] = {
     "on": ("✓", "success"),

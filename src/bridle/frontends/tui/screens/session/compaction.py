@@ -56,4 +56,4 @@ def _pins(pins: Sequence[Pin], width: int) -> list[Line]:
     return rows
 
 
-_WHY = {"manual": "somebody asked for it", "auto": "the window was nearly full"}
+_WHY = {"manual": "on request", "auto": "the window was nearly full"}

@@ -64,7 +64,7 @@ def context_lines(use: ContextUse, width: int) -> list[Line]:
     """The picture alone, as it is also printed."""
     rows = context_picture(use.categories, use.window, width, rows=3 if width < _NARROW else 8)
     if use.compact_at:
-        rows += paragraph(f"summed up by itself at {tokens(use.compact_at)}", width, MUTED)
+        rows += paragraph(f"summed up automatically at {tokens(use.compact_at)}", width, MUTED)
     return [*rows, *(paragraph(use.note, width, MUTED) if use.note else [])]
 
 

@@ -63,7 +63,7 @@ def items_view(items: Items, *, read: Callable[[ContextItem], str], do: Do = not
             ),
             Command(
                 key="p",
-                words="pin or let go",
+                words="pin or unpin",
                 act=lambda item, _: HoldItem(item.id, not item.pinned) if item else None,
             ),
         ),

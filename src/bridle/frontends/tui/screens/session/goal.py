@@ -65,7 +65,9 @@ def _items(goal: Goal) -> list[Item[str]]:
 
 def _intro(goal: Goal, width: int) -> list[Line]:
     if not goal.condition:
-        return paragraph("With a goal, bridle goes on by itself until the condition holds.", width, MUTED)
+        return paragraph(
+            "With a goal, bridle continues automatically until the condition holds.", width, MUTED
+        )
     state = "reached" if goal.is_met else "not reached yet"
     rows = [heading("work until"), *paragraph(goal.condition, width, style("accent"))]
     rows += pair("state", f"{state}, {count(goal.turns, 'turn')}, {duration(goal.seconds)}", width, column=10)

@@ -18,7 +18,7 @@ Effect = Literal["allow", "ask", "deny"]
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 DESTINATIONS = (
     ("localSettings", "this project, for you alone"),
-    ("projectSettings", "this project, for everybody"),
+    ("projectSettings", "this project, for everyone"),
     ("userSettings", "all your projects"),
     ("session", "this session"),
 )

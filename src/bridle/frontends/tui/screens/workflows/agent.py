@@ -9,7 +9,7 @@ from bridle.frontends.tui.render.call import Call, State, duration, header, toke
 from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import count, paragraph, style
 from bridle.frontends.tui.render.tools.catalog import look_of
-from bridle.frontends.tui.screens.conversation.passages import passages_of
+from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.page import heading, pair
@@ -32,7 +32,7 @@ _SIGNS: Mapping[AgentState, tuple[str, str, str]] = {
 _ORDER = {state: at for at, state in enumerate(_SIGNS)}
 
 
-class AgentStory(Struct, frozen=True, kw_only=True):
+class AgentSummary(Struct, frozen=True, kw_only=True):
     """What the conversation of an agent tells."""
 
     agent_id: str
@@ -42,12 +42,12 @@ class AgentStory(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-def read_story(agent_id: str, messages: Sequence[Mapping[str, Any]]) -> AgentStory:
+def read_story(agent_id: str, messages: Sequence[Mapping[str, Any]]) -> AgentSummary:
     """Sum up a conversation in the API's own messages."""
     passages = passages_of(messages)
     prompts = (each.text for each in passages if each.kind == "prompt")
     answers = [each.text for each in passages if each.kind == "answer"]
-    return AgentStory(
+    return AgentSummary(
         agent_id=agent_id,
         asked=next(prompts, "")[:_LONGEST_ASKED],
         calls=_calls(messages),
@@ -60,7 +60,7 @@ def agent_items(agents: Sequence[AgentView]) -> list[Item[int]]:
     return [_item(agent) for agent in sorted(agents, key=lambda each: (_ORDER[each.state], each.number))]
 
 
-def agent_lines(agent: AgentView, story: AgentStory | None, width: int) -> list[Line]:
+def agent_lines(agent: AgentView, story: AgentSummary | None, width: int) -> list[Line]:
     """Everything that is known of an agent."""
     sign, color, words = _SIGNS[agent.state]
     state: Line = (Span(f"{sign} ", style(color)), Span(words.lower(), style(color)))
@@ -112,7 +112,7 @@ def _used(agent: AgentView) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _result(agent: AgentView, story: AgentStory | None) -> str:
+def _result(agent: AgentView, story: AgentSummary | None) -> str:
     if agent.state in ("done", "replayed") and story is not None and story.said:
         return story.said
     return agent.preview

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile, RunCommand
-from bridle.frontends.tui.screens.workflows.agent import AgentStory
+from bridle.frontends.tui.screens.workflows.agent import AgentSummary
 from bridle.frontends.tui.screens.workflows.commands import Taken, run_commands
 from bridle.frontends.tui.screens.workflows.run import STATES, RunPane, run_facts, run_line
 from bridle.frontends.tui.style.text import Line, Span
@@ -36,13 +36,13 @@ class Saved(Struct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class Board(Struct, frozen=True, kw_only=True):
+class BrowserData(Struct, frozen=True, kw_only=True):
     """What there is to see."""
 
     runs: tuple[RunView, ...] = ()
     """The newest first."""
     saved: tuple[Saved, ...] = ()
-    story: AgentStory | None = None
+    story: AgentSummary | None = None
     """Of the agent that is read about."""
     waiting: int = 0
     """Questions that wait until the view is closed."""
@@ -53,7 +53,7 @@ class WorkflowBrowser:
 
     def __init__(
         self,
-        board: Board,
+        board: BrowserData,
         *,
         clock: Callable[[], float],
         taken: Taken,
@@ -81,7 +81,7 @@ class WorkflowBrowser:
         )
         self._drill.push("", self._list)
         self._told = MessagePane(self._drill)
-        self.sheet: TabbedView[Board] = TabbedView(
+        self.sheet: TabbedView[BrowserData] = TabbedView(
             "Workflows", [("", self._told)], update=self._show, refresh=1.0
         )
         self._show(board)
@@ -96,7 +96,7 @@ class WorkflowBrowser:
         """Show what came of something that was done."""
         self._told.tell(said)
 
-    def _show(self, board: Board) -> None:
+    def _show(self, board: BrowserData) -> None:
         self._board = board
         self._list.replace([*map(self._run_item, board.runs), *map(_saved_item, board.saved)])
         if self._run is not None and (run := self._find(self._run.run.run_id)) is not None:

@@ -170,10 +170,10 @@ def agent_commands(find: Find, find_agent: FindAgent) -> tuple[Command[Any], ...
             when=is_left_over,
             act=again,
         ),
-        Command(key="n", words="go on without it", when=at_work, act=direct("skip")),
+        Command(key="n", words="skip", when=at_work, act=direct("skip")),
         Command(
             key="p",
-            words="go on",
+            words="continue",
             when=_when(find, lambda run: run.state == "paused"),
             act=_act(find, lambda run: ResumeRun(run.run_id)),
         ),
@@ -195,6 +195,4 @@ def _when(find: Find, holds: Callable[[RunView], bool]) -> Callable[[Any], bool]
 
 
 def _wrong_name(text: str) -> str:
-    return (
-        "" if _NAME.fullmatch(text) else "a name begins with a letter or digit and goes on with . _ - as well"
-    )
+    return "" if _NAME.fullmatch(text) else "a name begins with a letter or digit; . _ - may follow"

@@ -8,8 +8,8 @@ from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.features.workflows.session import SessionWorkflows
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, renewed
 from bridle.frontends.tui.screens.conversation.agent_transcript import agent_messages
-from bridle.frontends.tui.screens.workflows.agent import AgentStory, read_story
-from bridle.frontends.tui.screens.workflows.browser import Board, Saved, WorkflowBrowser
+from bridle.frontends.tui.screens.workflows.agent import AgentSummary, read_story
+from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, WorkflowBrowser
 from bridle.frontends.tui.screens.workflows.commands import Scope
 from bridle.host.paths import config_home
 from bridle.types.workflow import RunView
@@ -21,20 +21,22 @@ async def open_workflows(context: CommandContext, screen: ScreenContext) -> Open
     runs = known.runs() if known is not None and known.shown else None
     views = {} if runs is None else {view.run_id: view for view in await runs.views(context.runtime)}
 
-    async def read() -> Board:
+    async def read() -> BrowserData:
         story = await _story(browser.agent_id, context)
         if runs is not None:
             _renew(views, runs, context)
-        return Board(runs=_newest_first(views), saved=_saved(context), story=story, waiting=screen.waiting())
+        return BrowserData(
+            runs=_newest_first(views), saved=_saved(context), story=story, waiting=screen.waiting()
+        )
 
     browser = WorkflowBrowser(
-        Board(runs=_newest_first(views), saved=_saved(context)),
+        BrowserData(runs=_newest_first(views), saved=_saved(context)),
         clock=screen.clock,
         taken=lambda name, scope: _taken(context, name, scope),
         do=screen.do,
         opened=screen.arguments,
     )
-    return renewed(browser.sheet, read, told=browser.tell)
+    return renewed(browser.sheet, read, tell=browser.tell)
 
 
 def _renew(known: dict[str, RunView], runs: SessionWorkflows, context: CommandContext) -> None:
@@ -59,7 +61,7 @@ def _saved(context: CommandContext) -> tuple[Saved, ...]:
     )
 
 
-async def _story(agent_id: str | None, context: CommandContext) -> AgentStory | None:
+async def _story(agent_id: str | None, context: CommandContext) -> AgentSummary | None:
     if agent_id is None:
         return None
     return read_story(agent_id, await asyncio.to_thread(agent_messages, context.runtime, agent_id))

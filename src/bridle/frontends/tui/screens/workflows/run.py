@@ -8,7 +8,7 @@ from bridle.frontends.tui.render.call import duration, tokens
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, style
 from bridle.frontends.tui.screen.live_region import Cursor
 from bridle.frontends.tui.screen.view import Closed
-from bridle.frontends.tui.screens.workflows.agent import AgentStory, agent_items, agent_lines
+from bridle.frontends.tui.screens.workflows.agent import AgentSummary, agent_items, agent_lines
 from bridle.frontends.tui.screens.workflows.commands import (
     LookAgain,
     Taken,
@@ -52,7 +52,7 @@ class RunPane:
         self.run = run
         self._clock = clock
         self._do = do
-        self._story: AgentStory | None = None
+        self._story: AgentSummary | None = None
         self._at_agents = False
         self._by_number: dict[int, AgentView] = {}
         self._phases: ListPane[str] = ListPane(
@@ -82,7 +82,7 @@ class RunPane:
         agent = self._by_number.get(number)
         return None if agent is None else agent.agent_id
 
-    def show(self, run: RunView, story: AgentStory | None) -> None:
+    def show(self, run: RunView, story: AgentSummary | None) -> None:
         """Have the run as it stands now."""
         self.run, self._story = run, story
         self._by_number = {agent.number: agent for agent in run.agents}

@@ -19,7 +19,7 @@ _ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
 KeyState = Literal["present", "missing", "not needed"]
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class ModelListing(Struct, frozen=True, kw_only=True):
     """One line of the list of models; prices are dollars for a million tokens, None where not known."""
 
     value: str
@@ -50,7 +50,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
 
 
-def offer(value: str, choice: Choice) -> Offer:
+def offer(value: str, choice: Choice) -> ModelListing:
     """What is known of a model or an alias.
 
     Raises:
@@ -62,7 +62,7 @@ def offer(value: str, choice: Choice) -> Offer:
     state: KeyState = (
         "not needed" if not _needs_key(model, choice.env) else "present" if source else "missing"
     )
-    return Offer(
+    return ModelListing(
         value=value,
         model=name,
         vendor="bridle" if model.dialect == "offline" else model.vendor,
@@ -80,9 +80,11 @@ def offer(value: str, choice: Choice) -> Offer:
     )
 
 
-def offers(choice: Choice, *, everything: bool = False, vendor: str | None = None) -> tuple[Offer, ...]:
+def offers(
+    choice: Choice, *, everything: bool = False, vendor: str | None = None
+) -> tuple[ModelListing, ...]:
     """Aliases, the user's own models, and those of the vendors that can be used; all with `everything`."""
-    found: dict[str, Offer] = {}
+    found: dict[str, ModelListing] = {}
     for value in _values(choice, vendor):
         line = offer(value, choice)
         usable = line.key != "missing" and line.allowed
@@ -128,9 +130,9 @@ def key_source(model: Model, choice: Choice) -> str | None:
 
 
 def way_to_key(service: str) -> str:
-    """What to do where a service has no key, in words that go on a sentence."""
-    if (told := CLOUD_LOGINS.get(service)) is not None:
-        return told
+    """How to get a key for a service, as the end of a sentence."""
+    if (login := CLOUD_LOGINS.get(service)) is not None:
+        return login
     row = vendors.find(service)
     named = f"set {' or '.join(row.key_env)}, or " if row is not None and row.key_env else ""
     return f"{named}run `bridle auth login {service}`"

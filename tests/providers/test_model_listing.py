@@ -6,8 +6,8 @@ import pytest
 
 from bridle.config.schema import Settings
 from bridle.providers import catalog
+from bridle.providers.model_listing import Choice, is_available, offer, offers, settled
 from bridle.providers.nearest import nearest_models
-from bridle.providers.offers import Choice, is_available, offer, offers, settled
 
 
 def choice(tmp_path: Path, env: dict[str, str] | None = None, **raw: Any) -> Choice:

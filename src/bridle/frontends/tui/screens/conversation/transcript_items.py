@@ -21,7 +21,7 @@ Lines = Callable[[int, bool], list[Line]]
 """Rows for a width, folded or with everything."""
 
 
-class Passage(Struct, frozen=True, kw_only=True):
+class TranscriptItem(Struct, frozen=True, kw_only=True):
     """A prompt, an answer, a call: something that is shown as a whole."""
 
     kind: Literal["prompt", "answer", "thought", "call", "note"]
@@ -32,13 +32,13 @@ class Passage(Struct, frozen=True, kw_only=True):
 
 def passages_of(
     messages: Sequence[Mapping[str, Any]], data: Mapping[str, Any] | None = None
-) -> list[Passage]:
+) -> list[TranscriptItem]:
     """What was said, in the API's own messages, as passages; results stand with their calls.
 
     `data` has the structured output of calls by their ids, where it is known.
     """
     results = dict(_results(messages))
-    found: list[Passage] = []
+    found: list[TranscriptItem] = []
     for message in messages:
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -51,7 +51,7 @@ def passages_of(
     return found
 
 
-def _prompt(blocks: Sequence[Any]) -> list[Passage]:
+def _prompt(blocks: Sequence[Any]) -> list[TranscriptItem]:
     shown = [each for each in blocks if _type(each) in ("text", "image", "document") and not _is_meta(each)]
     if not shown:
         return []
@@ -60,19 +60,27 @@ def _prompt(blocks: Sequence[Any]) -> list[Passage]:
     def lines(width: int, expanded: bool) -> list[Line]:
         return user_prompt(shown, width, expanded=expanded)
 
-    return [Passage(kind="prompt", text=text[:_MOST_SEARCHED], lines=lines)]
+    return [TranscriptItem(kind="prompt", text=text[:_MOST_SEARCHED], lines=lines)]
 
 
-def _answer(block: Any, results: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) -> list[Passage]:
+def _answer(
+    block: Any, results: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]
+) -> list[TranscriptItem]:
     match block:
         case {"type": "text", "text": str() as text} if text.strip():
-            return [Passage(kind="answer", text=text[:_MOST_SEARCHED], lines=partial(_text_lines, text))]
+            return [
+                TranscriptItem(kind="answer", text=text[:_MOST_SEARCHED], lines=partial(_text_lines, text))
+            ]
         case {"type": "thinking", "thinking": str() as text} if text.strip():
-            return [Passage(kind="thought", text=text[:_MOST_SEARCHED], lines=partial(_thought_lines, text))]
+            return [
+                TranscriptItem(
+                    kind="thought", text=text[:_MOST_SEARCHED], lines=partial(_thought_lines, text)
+                )
+            ]
         case {"type": "tool_use", "id": str() as id, "name": str() as name, "input": dict() as given}:
             call = _call(name, given, results.get(id), data.get(id))
             text = "\n".join((name, *map(str, given.values()), call.said))
-            return [Passage(kind="call", text=text[:_MOST_SEARCHED], lines=partial(_call_lines, call))]
+            return [TranscriptItem(kind="call", text=text[:_MOST_SEARCHED], lines=partial(_call_lines, call))]
         case _:
             return []
 
