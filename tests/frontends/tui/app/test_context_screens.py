@@ -148,14 +148,14 @@ async def test_memory_files_are_opened_and_the_switch_is_turned(tmp_path: Path):
         (terminal.program.project / "CLAUDE.md").write_text("Use tabs.\n")
         await terminal.ready()
         await terminal.say("/memory")
-        await terminal.until_text("take notes automatically")
+        await terminal.until_text("automatic notes")
         shown = terminal.emulator.text
         assert "› Project" in shown and "all your projects" in shown and "not there yet" in shown
-        terminal.type("/automatically")
-        await terminal.until(lambda screen: any(row.startswith("› ✓ take notes") for row in screen.rows))
+        terminal.type("/automatic")
+        await terminal.until(lambda screen: any(row.startswith("› ✓ automatic notes") for row in screen.rows))
         terminal.type("\r")
         await terminal.until(
-            lambda screen: any("automatically" in row and "off" in row for row in screen.rows)
+            lambda screen: any("automatic notes" in row and "off" in row for row in screen.rows)
         )
         settings = json.loads((terminal.program.home / ".claude" / "settings.json").read_text())
         assert settings["autoMemoryEnabled"] is False

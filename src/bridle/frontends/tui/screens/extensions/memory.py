@@ -77,7 +77,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
         items.append(
             Item(
                 value=_Switch(data.automatic),
-                label="take notes automatically",
+                label="automatic notes",
                 facts=("on" if data.automatic else "off",),
                 detail=data.folder,
                 is_path=True,
