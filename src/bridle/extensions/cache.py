@@ -59,7 +59,7 @@ class Stamps(Struct, frozen=True, array_like=True):
             os.close(folder)
 
     def are_settled(self) -> bool:
-        """Whether every later change will be told by them."""
+        """Whether they will show every later change."""
         return 0 not in self.changed.values()
 
     def relative(self, below: str) -> "Stamps":
@@ -72,7 +72,7 @@ class Stamps(Struct, frozen=True, array_like=True):
 
 
 def stamps_of(paths: Iterable[str]) -> Stamps:
-    """The stamps of paths; one that does not exist is told of by the folder where it would have to appear."""
+    """The stamps of paths; one that does not exist is covered by the folder where it would appear."""
     return Stamps(dict(map(_stamp, paths)))
 
 

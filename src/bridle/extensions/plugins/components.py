@@ -66,9 +66,9 @@ def examine(folder: str, reading: Reading) -> KnownPlugin:
         return KnownPlugin(Stamps(), None, Components(), reading.faults)
     components = discover(folder, reading.manifest)
     # The folder around them tells when they come and go, and what is in them is looked at by others.
-    told = {each.path for each in components.places if each.kind != "skills" and not each.single}
+    watched = {each.path for each in components.places if each.kind != "skills" and not each.single}
     return KnownPlugin(
-        stamps_of(os.path.dirname(path) if path in told else path for path in components.looked_at),
+        stamps_of(os.path.dirname(path) if path in watched else path for path in components.looked_at),
         reading.manifest,
         replace(components, looked_at=()),
         (*reading.faults, *components.faults),

@@ -245,7 +245,7 @@ def fill(value: Any, *, root: str, data: str, options: Mapping[str, str]) -> Any
 def fill_hooks(value: Any, *, options: Mapping[str, str]) -> Any:
     """Hooks with options in place, except in commands that a shell reads: there a value could be code.
 
-    Folders are left to whoever runs a hook, who knows them.
+    Folders are filled in by the hook runner, which knows them.
     """
     if isinstance(value, list):
         return [fill_hooks(each, options=options) for each in value]

@@ -79,7 +79,7 @@ def _read(wish: PluginRequest, cache: ExtensionCache, key: bytes) -> Plugins:
 
     outcome = read_plugins(wish)
     plugins = outcome.plugins
-    # Options may be secrets, faults may be mended where no stamp tells, and who writes plugins changes them.
+    # Options may be secrets, faults may be fixed where no stamp shows it, and authors change their plugins.
     folders = _skill_folders(wish)
     optional = any(each.manifest.options for each in plugins.loaded)
     if not (plugins.faults or optional or any(among_skills(folders))):
@@ -87,7 +87,7 @@ def _read(wish: PluginRequest, cache: ExtensionCache, key: bytes) -> Plugins:
         if all(each.edition for each in plugins.loaded):
             later = merged((later, outcome.stamps))
         else:
-            before = merged((before, outcome.stamps))  # Somebody may be at work on them.
+            before = merged((before, outcome.stamps))  # They may be in development.
         cache.keep(_NAME, key, Inputs(before, later), plugins)
     return plugins
 

@@ -254,7 +254,7 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
         code.unseen = None
     for script in _sed_scripts(values, redirections):
         if BEYOND in script:
-            code.unseen = f"it cannot be told what the script of {name} runs"
+            code.unseen = f"it is unclear what the script of {name} runs"
         if runs_nothing(script):
             continue
         lines = [found[1].strip() for found in _SED_RUNS.finditer(script)]

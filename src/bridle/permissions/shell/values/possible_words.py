@@ -132,7 +132,7 @@ def _filled(word: Word, parts: Parts, chosen: Mapping[str, str], foreign: Collec
 
 
 def _given(word: Word, expansion: Expansion, chosen: Mapping[str, str], foreign: Collection[str]) -> str:
-    """A value in a word: one that cannot be told may be several words, of which the first is the program."""
+    """A value in a word: an unknown one may be several words, of which the first is the program."""
     value = chosen[expansion.text]
     if word.splits and HOLE in value and expansion.text not in foreign:
         unknown = BEYOND if BEYOND in value else HOLE
