@@ -84,7 +84,7 @@ async def test_answers_that_the_model_made_up_do_not_count(tmp_path: Path):
 
 async def test_nobody_there_and_a_refusal_are_told_apart(tmp_path: Path):
     input = read(choice("Which one?", "A", "B"))
-    with pytest.raises(ToolError, match="Nobody"):
+    with pytest.raises(ToolError, match="No one"):
         await ask(tmp_path, input, Refused(message="no terminal", by_person=False))
     with pytest.raises(ToolError, match="later"):
         await ask(tmp_path, input, Refused(message="later"))
