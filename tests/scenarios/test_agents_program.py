@@ -49,10 +49,10 @@ async def test_twenty_agents_under_one_dollar_exceed_it_by_one_reservation_at_mo
             assert done.result["subtype"] == "error_max_budget_usd", done.err
         spending = Ledger(os.path.join(program.home, ".claude", "bridle", "usage.db"))
         used = spending.totals("project")[0]
-        shares = {row["key"]: row["usd"] for row in spending.totals("agent")}
-        assert len(server.requests) == used["calls"]
-    assert _CAP - 2 * _ANSWER_USD <= used["usd"] <= _CAP + 3 * _ANSWER_USD
-    assert sum(shares.values()) == pytest.approx(used["usd"])
+        shares = {row.key: row.usd for row in spending.totals("agent")}
+        assert len(server.requests) == used.calls
+    assert _CAP - 2 * _ANSWER_USD <= used.usd <= _CAP + 3 * _ANSWER_USD
+    assert sum(shares.values()) == pytest.approx(used.usd)
     assert shares["general-purpose"] > shares["main"] > 0
 
 

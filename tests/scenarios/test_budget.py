@@ -84,7 +84,7 @@ def test_twenty_processes_under_one_cap_exceed_it_by_one_reservation_at_most(tmp
     used = Ledger(path).used("day", PAYER)
 
     assert 1.0 - 0.02 <= used.usd <= 1.0 + _reservation()
-    assert sum(row["usd"] for row in Ledger(path).totals("agent")) == pytest.approx(used.usd)
+    assert sum(row.usd for row in Ledger(path).totals("agent")) == pytest.approx(used.usd)
 
 
 async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path: Path):
@@ -164,7 +164,7 @@ async def test_calls_are_charged_to_the_tool_whose_result_they_read(tmp_path: Pa
     provider = MeteredProvider(script, path=path, payer=PAYER, facts=facts, budgets={})
     await run_turn(make_session(), Prompt(content="hi", origin=TYPED), make_runtime(tmp_path, provider, READ))
 
-    assert sorted(row["key"] for row in Ledger(path).totals("tool")) == ["Read", "prompt"]
+    assert sorted(row.key for row in Ledger(path).totals("tool")) == ["Read", "prompt"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Commands about the model: which one, how hard it thinks, how full its window may get."""
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
@@ -10,31 +9,12 @@ from bridle.engine.switching import switch_model
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor
-from bridle.providers.model_listing import Choice, available_names, is_available, offer
+from bridle.providers.model_listing import Choice, ModelListing, available_names, is_available, offer
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
 
 _ULTRACODE, _HARDEST = "ultracode", "xhigh"
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
-
-
-class ModelChoice(Struct, frozen=True, kw_only=True):
-    """A model that can be chosen."""
-
-    value: str
-    """What to type: an alias or an id."""
-    model: str
-    """The full id."""
-    window: int
-    max_output: int
-    input_price: float
-    output_price: float
-    """USD per million tokens; 0 where nothing is known."""
-    efforts: tuple[str, ...] = ()
-    current: bool = False
-    label: str = ""
-    key: str = ""
-    """`missing` when there is no key for it."""
 
 
 async def model(arguments: str, context: CommandContext) -> CommandResult:
@@ -72,12 +52,12 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
     return chosen
 
 
-def model_choices(context: CommandContext) -> tuple[ModelChoice, ...]:
+def model_choices(context: CommandContext) -> tuple[ModelListing, ...]:
     """The models that are offered: aliases, the user's own, those of a gateway, and the one in use."""
     choice, current = _choice_of(context), context.session.state.model
-    found = [_line(name, choice, current) for name in available_names(choice)]
-    if not any(each.current for each in found):
-        found.append(_line(current, choice, current))
+    found = [offer(name, choice) for name in available_names(choice)]
+    if not any(each.model == current for each in found):
+        found.append(offer(current, choice))
     return tuple(found)
 
 
@@ -159,27 +139,12 @@ def _choice_of(context: CommandContext) -> Choice:
     return Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=context.env)
 
 
-def _line(value: str, choice: Choice, current: str) -> ModelChoice:
-    facts = offer(value, choice)
-    return ModelChoice(
-        value=value,
-        model=facts.model,
-        window=facts.window,
-        max_output=facts.max_output,
-        input_price=facts.input_price or 0.0,
-        output_price=facts.output_price or 0.0,
-        efforts=facts.efforts,
-        current=facts.model == current,
-        label=facts.label,
-        key=facts.key,
-    )
-
-
 def _models(context: CommandContext) -> str:
+    current = context.session.state.model
     rows = [
-        f"{'*' if each.current else ' '} {each.value:<12} {each.model:<28} {each.window:>9,} tokens"
-        f"  ${each.input_price:g} in, ${each.output_price:g} out per million"
+        f"{'*' if each.model == current else ' '} {each.value:<12} {each.model:<28} {each.window:>9,} tokens"
+        f"  ${each.input_price or 0:g} in, ${each.output_price or 0:g} out per million"
         f"{', no key' if each.key == 'missing' else ''}"
         for each in model_choices(context)
     ]
-    return "\n".join([f"The model is {context.session.state.model}.", *rows])
+    return "\n".join([f"The model is {current}.", *rows])

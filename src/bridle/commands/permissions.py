@@ -146,5 +146,5 @@ def _rules(context: CommandContext) -> str:
     lines += [
         f"folder {row.path}{'' if row.source else '  (start)'}" for row in folder_rows(context.workspace)
     ]
-    lines += [f"refused {denial.tool_name}" for denial in recent_denials(context.server.last)]
+    lines += [f"refused {denial.tool}" for denial in recent_denials(context.server.last)]
     return "\n".join(lines)

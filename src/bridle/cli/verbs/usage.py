@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.features.budgets.ledger import Ledger, ledger_path
+from bridle.features.budgets.ledger import Ledger, UsageRow, ledger_path
 from bridle.host.paths import projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.line import decode_line
@@ -29,17 +29,17 @@ def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return say(_table(by, rows))
 
 
-def _table(by: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(by: str, rows: Sequence[UsageRow]) -> str:
     if not rows:
         return "Nothing was used yet.\n"
-    width = max(len(by), *(len(_shown(row["key"])) for row in rows[:_MOST_ROWS]))
+    width = max(len(by), *(len(_shown(row.key)) for row in rows[:_MOST_ROWS]))
     lines = [f"{by:<{width}}  {'cost':>10}  {'tokens':>14}  {'calls':>7}"]
     for row in rows[:_MOST_ROWS]:
-        money, tokens = f"${row['usd']:.2f}", f"{row['tokens']:,}"
-        lines.append(f"{_shown(row['key']):<{width}}  {money:>10}  {tokens:>14}  {row['calls']:>7}")
+        money, tokens = f"${row.usd:.2f}", f"{row.tokens:,}"
+        lines.append(f"{_shown(row.key):<{width}}  {money:>10}  {tokens:>14}  {row.calls:>7}")
     if len(rows) > _MOST_ROWS:
         lines.append(f"… and {len(rows) - _MOST_ROWS} more (use --json)")
-    total = sum(row["usd"] for row in rows)
+    total = sum(row.usd for row in rows)
     return "\n".join((*lines, f"{'total':<{width}}  {f'${total:.2f}':>10}")) + "\n"
 
 
@@ -47,8 +47,8 @@ def _shown(key: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in key)[:60]
 
 
-def _from_transcripts(by: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
-    sums: dict[str, dict[str, Any]] = {}
+def _from_transcripts(by: str, env: Mapping[str, str]) -> list[UsageRow]:
+    sums: dict[str, UsageRow] = {}
     for row in _answers(env):
         message, adviser = row["message"], row.get(_ADVISER)
         usage = Usage.from_api(message.get("usage") or {})
@@ -60,14 +60,17 @@ def _from_transcripts(by: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
             "agent": adviser or str(row.get("agentId") or "main"),
             "tool": adviser or "all",
         }[by]
-        known = sums.setdefault(key, {"key": key, "usd": 0.0, "tokens": 0, "output": 0, "calls": 0})
-        known["usd"] += catalog.cost(model, usage)
-        known["tokens"] += usage.context + usage.output
-        known["output"] += usage.output
-        known["calls"] += 1
+        known = sums.get(key) or UsageRow(key=key, usd=0.0, tokens=0, output=0, calls=0)
+        sums[key] = UsageRow(
+            key=key,
+            usd=known.usd + catalog.cost(model, usage),
+            tokens=known.tokens + usage.context + usage.output,
+            output=known.output + usage.output,
+            calls=known.calls + 1,
+        )
     if by == "day":
-        return sorted(sums.values(), key=lambda each: each["key"], reverse=True)
-    return sorted(sums.values(), key=lambda each: -each["usd"])
+        return sorted(sums.values(), key=lambda each: each.key, reverse=True)
+    return sorted(sums.values(), key=lambda each: -each.usd)
 
 
 def _answers(env: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct
 
 from bridle.permissions.lint import lint
 from bridle.permissions.rules import write
 from bridle.tools.catalog import CATALOG
 from bridle.types.permission import Effect, Rule
+from bridle.types.text import encodable_value
 from bridle.types.turn import Denial, Outcome
 from bridle.types.workspace import Workspace
+
+_LONGEST_SUBJECT = 300
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
@@ -20,6 +24,14 @@ class RuleRow(Struct, frozen=True, kw_only=True):
     line: int | None = None
     fault: str = ""
     """Why it has no effect, when it has none."""
+
+
+class DenialRow(Struct, frozen=True, kw_only=True):
+    """A call that was not allowed."""
+
+    tool: str
+    subject: str
+    """What the call was given, as JSON."""
 
 
 class FolderRow(Struct, frozen=True, kw_only=True):
@@ -57,6 +69,11 @@ def folder_rows(workspace: Workspace) -> tuple[FolderRow, ...]:
     )
 
 
-def recent_denials(last: Outcome | None) -> tuple[Denial, ...]:
+def recent_denials(last: Outcome | None) -> tuple[DenialRow, ...]:
     """The calls of the last turn that were turned away."""
-    return () if last is None else last.denials
+    denials = () if last is None else last.denials
+    return tuple(DenialRow(tool=each.tool_name, subject=_subject(each)) for each in denials)
+
+
+def _subject(denial: Denial) -> str:
+    return msgspec.json.encode(encodable_value(denial.tool_input)).decode()[:_LONGEST_SUBJECT]

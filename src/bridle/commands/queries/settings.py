@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from bridle.config.explain import explain, known_keys
+from bridle.config.explain import Statement, explain, known_keys
 from bridle.config.load import Config
 from bridle.config.schema import Settings
 from bridle.config.settings_table import DEFAULTS
@@ -27,6 +27,18 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     """Who sets it: a source such as userSettings; empty for the default."""
     file: str = ""
     choices: tuple[str, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    """What each source says about it, the lowest first."""
+
+    @property
+    def group(self) -> str:
+        """The first part of a dotted key."""
+        return self.key.partition(".")[0] if "." in self.key else ""
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether the organisation sets it, so that no one else can change it."""
+        return self.source == "policySettings"
 
 
 def setting_rows(config: Config, *, only_set: bool = False) -> tuple[SettingRow, ...]:
@@ -71,6 +83,7 @@ def _rows(config: Config) -> Iterator[SettingRow]:
             source="" if winner is None else winner.source,
             file="" if winner is None else winner.file,
             choices=_choices(type),
+            statements=() if winner is None else found.statements,
         )
 
 

@@ -2,20 +2,18 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.line import decode_line
 from bridle.transcripts.session import Session
 from bridle.types.usage import Usage
-
-Price = Callable[[str, Usage], float]
-"""Dollars for what one call of a model used."""
 
 _MOST_FILES = 5_000
 _SECONDS_OF_DAY = 86_400
@@ -26,6 +24,8 @@ class ModelCost(Struct, frozen=True, kw_only=True):
     usage: Usage
     usd: float
     calls: int = 0
+    is_priced: bool = True
+    """Whether the price is known; without one `usd` is 0."""
 
 
 class DayCost(Struct, frozen=True, kw_only=True):
@@ -47,10 +47,31 @@ class DayCost(Struct, frozen=True, kw_only=True):
         return sum(each.usage.context + each.usage.output for each in self.models)
 
 
-def session_cost(session: Session) -> tuple[ModelCost, ...]:
+def session_cost(session: Session, own_models: Mapping[str, Any] | None = None) -> tuple[ModelCost, ...]:
     """What each model has cost since the conversation began, the costliest first."""
-    found = (ModelCost(model=model, usage=each.usage, usd=each.usd) for model, each in session.spend.items())
+    found = (
+        ModelCost(
+            model=model,
+            usage=each.usage,
+            usd=each.usd,
+            is_priced=bool(each.usd) or catalog.find(model, own_models).priced,
+        )
+        for model, each in session.spend.items()
+    )
     return tuple(sorted(found, key=lambda each: -each.usd))
+
+
+def cost_by_model(days: Sequence[DayCost]) -> tuple[ModelCost, ...]:
+    """What each model has cost on these days together, in the order of its first use."""
+    found: dict[str, ModelCost] = {}
+    for each in (each for day in days for each in day.models):
+        before = found.get(each.model)
+        found[each.model] = each if before is None else _added(before, each.usage, each.usd, each.calls)
+    return tuple(found.values())
+
+
+def _added(cost: ModelCost, usage: Usage, usd: float, calls: int) -> ModelCost:
+    return replace(cost, usage=cost.usage + usage, usd=cost.usd + usd, calls=cost.calls + calls)
 
 
 def cost_by_day(
@@ -68,7 +89,7 @@ def cost_by_day(
     now = time.time() if now is None else now
     today = datetime.fromtimestamp(now).date()
     wanted = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]
-    tally = _Tally(_price_list(own_models), first=wanted[0])
+    tally = _Tally(own_models, first=wanted[0])
     folder = projects_dir(env) if directory is None else project_dir(directory, env)
     for path in _recent(folder, since=now - (days + 1) * _SECONDS_OF_DAY):
         tally.add(path)
@@ -76,8 +97,9 @@ def cost_by_day(
 
 
 class _Tally:
-    def __init__(self, price: Price, *, first: date) -> None:
-        self._price = price
+    def __init__(self, own_models: Mapping[str, Any] | None, *, first: date) -> None:
+        self._own_models = own_models
+        self._models: dict[str, catalog.Model] = {}
         self._first = first
         self._costs: dict[tuple[date, str], ModelCost] = {}
         self._sessions: dict[date, set[str]] = {}
@@ -111,25 +133,17 @@ class _Tally:
             prompts=self._prompts.get(day, 0),
         )
 
+    def _facts(self, model: str) -> catalog.Model:
+        if model not in self._models:
+            self._models[model] = catalog.find(model, self._own_models)
+        return self._models[model]
+
     def _count(self, day: date, model: str, usage: Usage) -> None:
-        old = self._costs.get((day, model)) or ModelCost(model=model, usage=Usage(), usd=0.0)
-        self._costs[day, model] = ModelCost(
-            model=model,
-            usage=old.usage + usage,
-            usd=old.usd + self._price(model, usage),
-            calls=old.calls + 1,
+        facts = self._facts(model)
+        old = self._costs.get((day, model)) or ModelCost(
+            model=model, usage=Usage(), usd=0.0, is_priced=facts.priced
         )
-
-
-def _price_list(own: Mapping[str, Any] | None) -> Price:
-    known: dict[str, catalog.Model] = {}
-
-    def price(model: str, usage: Usage) -> float:
-        if model not in known:
-            known[model] = catalog.find(model, own)
-        return catalog.cost(known[model], usage)
-
-    return price
+        self._costs[day, model] = _added(old, usage, catalog.cost(facts, usage), 1)
 
 
 def _recent(folder: str, *, since: float) -> list[str]:

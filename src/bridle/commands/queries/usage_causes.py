@@ -2,14 +2,13 @@
 
 import os.path
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct
 
 from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.engine.runtime import Runtime
-from bridle.features.budgets.ledger import Ledger, ledger_path
+from bridle.features.budgets.ledger import Ledger, UsageRow, ledger_path
 from bridle.features.budgets.metered_provider import MeteredProvider
 from bridle.transcripts.session import Session
 from bridle.types.budget import Charge, Limit, Scope
@@ -45,7 +44,7 @@ def causes_of(session: Session, env: Mapping[str, str]) -> tuple[Cause, ...]:
         rows = dropped(session.entries, ratio_of(session.state.measured))
         return tuple(Cause(group="In this conversation", name=row.kind, tokens=row.tokens) for row in rows)
     spending = Ledger(path)
-    agents = [_cause("Agents", str(row["key"]), row) for row in spending.totals("agent", most=_MOST_ROWS)]
+    agents = [_cause("Agents", row.key, row) for row in spending.totals("agent", most=_MOST_ROWS)]
     sources = [_sourced(row) for row in spending.totals("tool", most=_MOST_ROWS)]
     return (*agents, *sorted(sources, key=lambda each: (each.group, -each.usd)))
 
@@ -71,13 +70,13 @@ def _uses(name: str, limit: Limit, used: Charge) -> list[LimitUse]:
     ]
 
 
-def _sourced(row: Mapping[str, Any]) -> Cause:
-    name = str(row["key"])
+def _sourced(row: UsageRow) -> Cause:
+    name = row.key
     for start, group in (("MCP server ", "MCP servers"), ("skill ", "Skills")):
         if name.startswith(start):
             return _cause(group, name.removeprefix(start), row)
     return _cause("Prompts" if name == "prompt" else "Tools", name, row)
 
 
-def _cause(group: str, name: str, row: Mapping[str, Any]) -> Cause:
-    return Cause(group=group, name=name, tokens=int(row["tokens"]), usd=float(row["usd"]))
+def _cause(group: str, name: str, row: UsageRow) -> Cause:
+    return Cause(group=group, name=name, tokens=row.tokens, usd=row.usd)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from bridle.host.owners import birth, is_alive
 from bridle.host.paths import bridle_dir
@@ -38,6 +38,18 @@ _BUSY_SECONDS = 20.0
 def ledger_path(env: Mapping[str, str]) -> str:
     """The file that all sessions write down their usage in, where that is wanted."""
     return os.path.join(bridle_dir(env), "usage.db")
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """What was used on a day, by a model, an agent or a tool, or in a project."""
+
+    key: str
+    usd: float
+    tokens: int
+    output: int
+    calls: int
+    seconds: float | UnsetType = UNSET
+    """Unset where the ledger was not kept and transcripts were read."""
 
 
 class Refusal(Struct, frozen=True):
@@ -98,7 +110,7 @@ class Ledger:
                     {**_facts(payer), **_amounts(charge), **more},
                 )
 
-    def totals(self, by: str, *, most: int = 500) -> list[dict[str, Any]]:
+    def totals(self, by: str, *, most: int = 500) -> list[UsageRow]:
         """What was used, in rows of a kind: `day`, `model`, `agent`, `tool` or `project`."""
         column = {"tool": "source"}.get(by, by)
         if column not in ("day", "model", "agent", "source", "project", "run"):
@@ -112,7 +124,7 @@ class Ledger:
                 f"ORDER BY {order} LIMIT ?",
                 (most,),
             )
-            return [dict(row) for row in rows]
+            return [UsageRow(**dict(row)) for row in rows]
 
     def used(self, scope: Scope, payer: Payer) -> Charge:
         """What was used in a scope so far."""

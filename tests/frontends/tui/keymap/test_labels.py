@@ -12,7 +12,7 @@ from bridle.frontends.tui.dialogs.plan import PlanDialog
 from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
 from bridle.frontends.tui.keymap.labels import CLOSE, BoundKey
 from bridle.frontends.tui.keymap.user_file import load_keymap
-from bridle.frontends.tui.screens.choices.model import ModelRow, ModelView
+from bridle.frontends.tui.screens.choices.model import ModelView
 from bridle.frontends.tui.screens.choices.theme import ThemeView
 from bridle.frontends.tui.screens.conversation.rewind import RewindPoint, RewindView
 from bridle.frontends.tui.screens.conversation.transcript import TranscriptView
@@ -27,6 +27,7 @@ from bridle.types.question import PermissionQuestion, Refused
 from tests.fakes.messages_server import step
 from tests.frontends.tui.app.dialogs import RULE, bash
 from tests.frontends.tui.app.session import bridle
+from tests.frontends.tui.screens.offered import offered
 from tests.frontends.tui.screens.showing import Showing
 
 _MOVED: Mapping[str, Mapping[str, str | None]] = {
@@ -64,7 +65,7 @@ def test_the_themes_name_and_obey_the_users_keys(tmp_path: Path):
 
 
 def test_the_models_name_and_obey_the_users_keys(tmp_path: Path):
-    row = ModelRow(id="a", name="A", efforts=("low", "high"))
+    row = offered("a", efforts=("low", "high"))
     shown = Showing(ModelView([row], current="a"), keymap=_keys(tmp_path))
     assert "alt+a use and save · ← f5 effort · alt+s this session only" in shown.text
     closed = shown.press("f5", "s", "alt+s").closed

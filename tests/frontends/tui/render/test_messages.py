@@ -2,9 +2,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bridle.commands.queries.context_window import Category
 from bridle.frontends.tui.completion.completion import Completion
 from bridle.frontends.tui.render import messages
-from bridle.frontends.tui.render.charts import Bar, Category, bars, context_picture, day_plot
+from bridle.frontends.tui.render.charts import Bar, bars, context_picture, day_plot
 from bridle.frontends.tui.render.completion_menu import completion_menu
 from bridle.frontends.tui.render.status import Status, spinner_line, status_line, todo_panel
 from bridle.frontends.tui.style.text import Line, text_of
@@ -116,7 +117,10 @@ def test_panel_of_todos_hides_finished_ones_first():
 
 
 def test_context_is_a_grid_with_a_legend():
-    parts = [Category(name="messages", tokens=50_000), Category(name="tools", tokens=10)]
+    parts = [
+        Category(id="messages", name="messages", tokens=50_000),
+        Category(id="tools", name="tools", tokens=10),
+    ]
     wide = _texts(context_picture(parts, 200_000, 80, rows=4))
     assert wide[0].count("■") + wide[0].count("□") == 21
     assert "messages 50.0k tokens (25.0%)" in wide[0]
@@ -178,7 +182,7 @@ def test_any_message_is_shown_within_the_width(
         [spinner_line(width, frame=number, seconds=seconds, verb=text, note=text, output_tokens=number)],
         [status_line(status, width)],
         todo_panel(todos, width),
-        context_picture([Category(name=text, tokens=number)], 200_000, width),
+        context_picture([Category(id="x", name=text, tokens=number)], 200_000, width),
         bars([Bar(name=text, value=seconds), Bar(name="b", value=0, label=text)], width),
         day_plot([(text, seconds), ("b", 3)], width, label=text),
         completion_menu([item] * 3, 1, width, rows=2),

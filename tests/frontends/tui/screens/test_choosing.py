@@ -3,27 +3,24 @@ from typing import Any
 import pytest
 
 from bridle.frontends.tui.screens.actions import CopyText, SaveText
-from bridle.frontends.tui.screens.choices.model import ChooseModel, ModelRow, ModelView
+from bridle.frontends.tui.screens.choices.model import ChooseModel, ModelView
 from bridle.frontends.tui.screens.choices.output_style import ChooseStyle, StyleRow, styles_view
 from bridle.frontends.tui.screens.choices.theme import ChooseTheme, ThemeView
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
+from tests.frontends.tui.screens.offered import offered
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _MODELS = (
-    ModelRow(
-        id="m-large",
-        name="Large",
-        description="For hard work.",
+    offered(
+        "large",
+        "m-large-4-5",
         window=1_000_000,
-        input_price=5,
-        output_price=25,
+        input_price=5.0,
+        output_price=25.0,
         efforts=("low", "medium", "high"),
-        provider="Messages API",
     ),
-    ModelRow(
-        id="m-small", name="Small", window=200_000, input_price=0.8, output_price=4, provider="Messages API"
-    ),
-    ModelRow(id="offline", name="Offline", description="A planner without a model.", provider="Built in"),
+    offered("m-small", input_price=0.8, output_price=4.0),
+    offered("offline", vendor="bridle", input_price=0.0, output_price=0.0),
 )
 _REPLY = "Here it is:\n\n```python\nprint(1)\n```\n\nand\n\n~~~\nplain\ntext\n~~~\n"
 
@@ -33,7 +30,7 @@ def _models(effort: str | None = None) -> Showing:
 
 
 def test_screens():
-    assert_screens("model", ModelView(_MODELS, current="m-large", effort="medium"))
+    assert_screens("model", ModelView(_MODELS, current="large", effort="medium"))
     assert_screens("theme", ThemeView("dark", preview=lambda _: None))
     assert_screens("copy", copy_view([_REPLY, "older"]))
     assert_screens("export", export_view("a\nb", file="conversation.txt"))
@@ -42,16 +39,14 @@ def test_screens():
 
 def test_the_model_in_use_is_selected_and_enter_saves_another():
     shown = _models()
-    assert shown.selected.startswith("✓ Small")
-    assert shown.press("up", "enter").value == ChooseModel(id="m-large")
+    assert shown.selected.startswith("✓ m-small")
+    assert shown.press("up", "enter").value == ChooseModel(id="large")
 
 
 def test_left_and_right_change_the_effort_where_the_model_knows_it():
-    assert _models().press("up", "right", "right", "enter").value == ChooseModel(
-        id="m-large", effort="medium"
-    )
-    assert _models("high").press("up", "left", "enter").value == ChooseModel(id="m-large", effort="medium")
-    assert _models("low").press("up", "left", "left", "enter").value == ChooseModel(id="m-large")
+    assert _models().press("up", "right", "right", "enter").value == ChooseModel(id="large", effort="medium")
+    assert _models("high").press("up", "left", "enter").value == ChooseModel(id="large", effort="medium")
+    assert _models("low").press("up", "left", "left", "enter").value == ChooseModel(id="large")
     assert _models("high").press("right", "enter").value == ChooseModel(id="m-small")
 
 
@@ -61,7 +56,7 @@ def test_s_takes_a_model_for_this_session_only():
 
 def test_models_can_be_searched_by_their_ids():
     shown = _models().press("/").type("offl")
-    assert shown.selected.startswith("Offline")
+    assert shown.selected.startswith("offline")
     assert shown.press("enter").value == ChooseModel(id="offline")
 
 

@@ -1,10 +1,10 @@
 from typing import Any
 
+from bridle.commands.queries.settings import SettingRow
+from bridle.config.explain import Statement
 from bridle.frontends.tui.screens.session.config import (
     Config,
     SetSetting,
-    SettingRow,
-    SourceValue,
     config_view,
 )
 from bridle.frontends.tui.screens.session.status import StatusFacts, status_view
@@ -19,31 +19,28 @@ _STATUS = StatusFacts(
     problems=("settings.json: colour is no key that bridle knows",),
 )
 _SETTINGS = (
-    SettingRow(
-        key="autoCompactEnabled",
-        kind="switch",
-        value=True,
-        description="Sum up the conversation before the window is full.",
-        group="Context",
-    ),
+    SettingRow(key="autoCompactEnabled", kind="switch", value=True),
     SettingRow(
         key="theme",
         kind="choice",
         value="dark",
-        is_default=False,
+        source="localSettings",
+        file=".claude/settings.local.json",
         choices=("dark", "light"),
-        group="Terminal",
-        said=(
-            SourceValue(source="userSettings", place="~/.claude/settings.json:3", value="light"),
-            SourceValue(
-                source="localSettings", place=".claude/settings.local.json:2", value="dark", wins=True
+        statements=(
+            Statement(
+                source="userSettings", file="~/.claude/settings.json", line=3, value="light", wins=False
+            ),
+            Statement(
+                source="localSettings", file=".claude/settings.local.json", line=2, value="dark", wins=True
             ),
         ),
     ),
-    SettingRow(key="cleanupPeriodDays", kind="number", value=30, group="Terminal"),
-    SettingRow(key="language", kind="text", group="Terminal"),
-    SettingRow(key="claudeMdExcludes", kind="list", value=["a"], group="Terminal"),
-    SettingRow(key="model", kind="text", value="opus", locked="set by your organisation", group="Terminal"),
+    SettingRow(key="cleanupPeriodDays", kind="number", value=30),
+    SettingRow(key="permissions.defaultMode", kind="choice", value=None, choices=("default", "plan")),
+    SettingRow(key="language", kind="text", value=None),
+    SettingRow(key="claudeMdExcludes", kind="list", value=["a"]),
+    SettingRow(key="sandbox.enabled", kind="switch", value=True, source="policySettings"),
 )
 _DATA = Config(status=_STATUS, settings=_SETTINGS, usage=lambda width: [line("cost $1.25"[:width])])
 
@@ -109,8 +106,14 @@ def test_every_source_of_a_value_is_told_with_its_place():
     assert "userSettings: light" in text
 
 
-def test_search_finds_keys_and_descriptions():
-    assert _shown().press("/").type("window is full").selected.startswith("autoCompactEnabled")
+def test_keys_with_a_first_part_come_behind_the_others_in_groups():
+    shown = _shown().press("end")
+    assert shown.selected.startswith("sandbox.enabled")
+    assert shown.press("up").selected.startswith("permissions.defaultMode")
+
+
+def test_search_finds_keys():
+    assert _shown().press("/").type("autocomp").selected.startswith("autoCompactEnabled")
     assert _shown(query="cleanup").selected.startswith("cleanupPeriodDays")
 
 

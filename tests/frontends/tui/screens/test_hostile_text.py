@@ -7,16 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bridle.commands.queries.context_window import Breakdown, Category
+from bridle.commands.queries.context_window import Item as Part
+from bridle.commands.queries.doctor import Check
 from bridle.commands.queries.extensions import AgentFacts, SkillFacts
 from bridle.commands.queries.memory_files import MemoryFile
-from bridle.commands.queries.rules import FolderRow, RuleRow
+from bridle.commands.queries.rules import DenialRow, FolderRow, RuleRow
+from bridle.commands.queries.settings import SettingRow
+from bridle.commands.queries.spending import DayCost, ModelCost
+from bridle.commands.queries.usage_causes import Cause, LimitUse
+from bridle.config.explain import Statement
 from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.keymap.keymap import default_keymap
-from bridle.frontends.tui.render.charts import Category
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.screens.choices.help import help_view
-from bridle.frontends.tui.screens.choices.model import ModelRow, ModelView
+from bridle.frontends.tui.screens.choices.model import ModelView
 from bridle.frontends.tui.screens.choices.output_style import StyleRow, styles_view
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
 from bridle.frontends.tui.screens.conversation.resume import ResumeContext, ResumeView
@@ -31,20 +37,19 @@ from bridle.frontends.tui.screens.extensions.memory import Memory, memory_view
 from bridle.frontends.tui.screens.extensions.plugins import Plugins, plugins_view
 from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
 from bridle.frontends.tui.screens.extensions.skills import skills_view
-from bridle.frontends.tui.screens.session.config import Config, SettingRow, SourceValue, config_view
-from bridle.frontends.tui.screens.session.context import ContextItem, ContextUse, context_view
+from bridle.frontends.tui.screens.session.config import Config, config_view
+from bridle.frontends.tui.screens.session.context import context_view
 from bridle.frontends.tui.screens.session.diff import DiffSource, diff_view
-from bridle.frontends.tui.screens.session.doctor import CheckRow, doctor_view
+from bridle.frontends.tui.screens.session.doctor import doctor_view
 from bridle.frontends.tui.screens.session.goal import Goal, goal_view
 from bridle.frontends.tui.screens.session.permissions import (
-    DenialRow,
     Permissions,
     permissions_view,
 )
 from bridle.frontends.tui.screens.session.pins import pins_view
 from bridle.frontends.tui.screens.session.status import StatusFacts
 from bridle.frontends.tui.screens.session.tasks import tasks_view
-from bridle.frontends.tui.screens.session.usage import DayUse, Limit, ModelUse, Share, UsageFacts, usage_view
+from bridle.frontends.tui.screens.session.usage import UsageFacts, usage_view
 from bridle.frontends.tui.screens.workflows.agent import read_story
 from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, WorkflowBrowser
 from bridle.host.editors import Editor
@@ -56,24 +61,29 @@ from bridle.types.ledger import Ledger, Pin
 from bridle.types.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
 from bridle.types.permission import Effect
 from bridle.types.task import Task
+from bridle.types.usage import Usage
 from bridle.types.workflow import AgentState, AgentView, PhaseView, RunView
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text
+from tests.frontends.tui.screens.offered import offered
 from tests.frontends.tui.screens.showing import Showing
 
 
 def _config(t: str) -> Any:
-    said = (SourceValue(source=t, place=t, value=t, wins=True), SourceValue(source=t, place=t, value=[t]))
-    row = SettingRow(key=t, kind="text", value=t, choices=(t,), description=t, group=t, said=said, locked=t)
+    said = (
+        Statement(source="userSettings", file=t, line=None, value=t, wins=True),
+        Statement(source="policySettings", file=t, line=3, value=[t], wins=False),
+    )
+    row = SettingRow(key=t, kind="text", value=t, source=t, file=t, choices=(t,), statements=said)
     status = StatusFacts(parts=((t, ((t, t),)),), problems=(t,))
     return config_view(Config(status=status, settings=(row,)))
 
 
 def _usage(t: str) -> Any:
-    use = ModelUse(model=t, usd=1.0)
+    use = ModelCost(model=t, usage=Usage(input=5), usd=1.0)
     return usage_view(
         UsageFacts(
-            session=(use,), models=(use,), days=(DayUse(day=t, usd=1.0),), shares=(Share(group=t, name=t),),
-            limits=(Limit(name=t, used=1.5, resets=t),),
+            session=(use,), models=(use,), days=(DayCost(day=t, models=(use,)),),
+            causes=(Cause(group=t, name=t),), limits=(LimitUse(name=t, used=1.5),),
         )
     )  # fmt: skip
 
@@ -84,7 +94,7 @@ def _permissions(t: str) -> Any:
             mode=t,
             rules=(RuleRow(effect=Effect.ALLOW, text=t, source=t, file=t, fault=t),),
             folders=(FolderRow(path=t, source=t),),
-            denials=(DenialRow(tool=t, subject=t, reason=t, when=t),),
+            denials=(DenialRow(tool=t, subject=t),),
         )
     )
 
@@ -191,18 +201,20 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     ),
     "config": _config,
     "context": lambda t: context_view(
-        ContextUse(
+        Breakdown(
             model=t,
-            window=10,
-            categories=(Category(name=t, tokens=5),),
-            items=(ContextItem(group=t, name=t, tokens=1, note=t),),
-            note=t,
+            size=10,
+            used=5,
+            compact_at=5,
+            automatic=True,
+            counted=False,
+            categories=(Category(id="x", name=t, tokens=5, items=(Part(name=t, tokens=1, note=t),)),),
         )
     ),
     "copy": lambda t: copy_view([f"{t}\n```{t}\n{t}\n```", t]),
     "export": lambda t: export_view(t, file=t),
     "diff": _diff,
-    "doctor": lambda t: doctor_view([CheckRow(name=t, state="bad", said=t, group=t, fix=t)]),
+    "doctor": lambda t: doctor_view([Check(health="fault", text=t, group=t, remedy=t)]),
     "editors": lambda t: editors_view(
         [Row(editor=Editor(name=t, port=1, folders=(t,), transport="ws"), standing="waiting", problem=t)]
     ),
@@ -216,7 +228,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
         Memory(files=(MemoryFile(path=t, name=t, group=t, text=t),), automatic=True, folder=t)
     ),
     "model": lambda t: ModelView(
-        [ModelRow(id=t, name=t, description=t, efforts=(t, "high"), provider=t)], current=t, effort=t
+        [offered(t, f"{t}x", vendor=t, capabilities=(t,), efforts=(t, "high"))], current=t, effort=t
     ),
     "permissions": _permissions,
     "pins": lambda t: pins_view(Ledger((Pin("1", t), Pin("2", t, "found")))),

@@ -1,51 +1,71 @@
-from bridle.frontends.tui.render.charts import Category
-from bridle.frontends.tui.screens.session.context import ContextItem, ContextUse, context_view
-from bridle.frontends.tui.screens.session.usage import DayUse, Limit, ModelUse, Share, UsageFacts, usage_view
+from typing import Any
+
+from bridle.commands.queries.context_window import Breakdown, Category, Item
+from bridle.commands.queries.spending import DayCost, ModelCost
+from bridle.commands.queries.usage_causes import Cause, LimitUse
+from bridle.frontends.tui.screens.session.context import context_view
+from bridle.frontends.tui.screens.session.usage import UsageFacts, usage_view
+from bridle.types.usage import Usage
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
-_CONTEXT = ContextUse(
+
+def _window(size: int, *categories: Category, **facts: Any) -> Breakdown:
+    used = sum(each.tokens for each in categories)
+    known: dict[str, Any] = {"model": "m", "compact_at": 0, "automatic": False, "counted": True, **facts}
+    return Breakdown(size=size, used=used, categories=categories, **known)
+
+
+_CONTEXT = _window(
+    200_000,
+    Category(id="system_prompt", name="system prompt", tokens=3_000),
+    Category(
+        id="system_tools",
+        name="Tools",
+        tokens=12_000,
+        items=(Item(name="Bash", tokens=2_400), Item(name="Agent", tokens=4_100)),
+    ),
+    Category(id="mcp_tools", name="MCP tools", tokens=9_000),
+    Category(
+        id="memory_files",
+        name="Memory",
+        tokens=1_500,
+        items=(Item(name="CLAUDE.md", tokens=1_500, note="/proj/CLAUDE.md"),),
+    ),
+    Category(id="messages", name="messages", tokens=60_000),
     model="claude-sonnet",
-    window=200_000,
-    categories=(
-        Category(name="system prompt", tokens=3_000),
-        Category(name="tools", tokens=12_000),
-        Category(name="MCP tools", tokens=9_000),
-        Category(name="memory", tokens=1_500),
-        Category(name="messages", tokens=60_000),
-    ),
-    items=(
-        ContextItem(group="Tools", name="Bash", tokens=2_400),
-        ContextItem(group="Tools", name="Agent", tokens=4_100),
-        ContextItem(group="Memory", name="CLAUDE.md", tokens=1_500, note="/proj/CLAUDE.md"),
-    ),
     compact_at=167_000,
+    automatic=True,
 )
+_LOCAL = ModelCost(model="local", usage=Usage(input=500, output=100), usd=0.0, is_priced=False)
 _USAGE = UsageFacts(
     session=(
-        ModelUse(
+        ModelCost(
             model="claude-sonnet",
-            input=12_000,
-            output=4_000,
-            cache_read=800_000,
-            cache_write=40_000,
+            usage=Usage(input=12_000, output=4_000, cache_read=800_000, cache_write_5m=40_000),
             usd=1.25,
         ),
-        ModelUse(model="local", input=500, output=100),
+        _LOCAL,
     ),
     seconds=754,
     api_seconds=200,
     added=120,
     removed=30,
-    days=tuple(DayUse(day=f"2026-03-{day:02}", tokens=day * 10_000, usd=day * 0.3) for day in range(1, 21)),
+    days=tuple(
+        DayCost(
+            day=f"2026-03-{day:02}",
+            models=(ModelCost(model="m", usage=Usage(input=day * 10_000), usd=day * 0.3),) if day else (),
+        )
+        for day in range(21)
+    ),
     models=(
-        ModelUse(model="claude-sonnet", input=900_000, usd=55.0),
-        ModelUse(model="claude-haiku", usd=5.0),
+        ModelCost(model="claude-sonnet", usage=Usage(input=900_000), usd=55.0),
+        ModelCost(model="claude-haiku", usage=Usage(), usd=5.0),
     ),
-    shares=(
-        Share(group="Agents", name="reviewer", tokens=300_000, usd=2.5),
-        Share(group="Skills", name="pdf", usd=0.4),
+    causes=(
+        Cause(group="Agents", name="reviewer", tokens=300_000, usd=2.5),
+        Cause(group="Skills", name="pdf", usd=0.4),
     ),
-    limits=(Limit(name="this week", used=0.75, resets="on Monday"),),
+    limits=(LimitUse(name="this week", used=0.75),),
 )
 
 
@@ -62,6 +82,11 @@ def test_the_window_is_told_in_tokens_and_percent():
     assert "free 114.5k tokens (57.2%)" in text
 
 
+def test_numbers_that_no_service_has_counted_are_called_estimates():
+    assert "estimates" not in Showing(context_view(_CONTEXT)).text
+    assert "estimates until the first answer" in Showing(context_view(_window(1_000, counted=False))).text
+
+
 def test_the_largest_things_come_first_in_each_group_and_can_be_searched():
     shown = Showing(context_view(_CONTEXT))
     assert shown.selected.startswith("Agent")
@@ -72,25 +97,25 @@ def test_the_largest_things_come_first_in_each_group_and_can_be_searched():
 def test_the_picture_follows_new_data():
     view = context_view(_CONTEXT)
     shown = Showing(view)
-    view.show(ContextUse(model="m", window=1_000, categories=(Category(name="messages", tokens=500),)))
+    view.show(_window(1_000, Category(id="messages", name="messages", tokens=500)))
     assert "m · 500 tokens (50%)" in shown.text
     assert "nothing to list" in shown.text
 
 
 def test_an_empty_window_is_no_trouble():
-    assert Showing(context_view(ContextUse(model="m", window=0, categories=()))).press("escape").value is None
+    assert Showing(context_view(_window(0))).press("escape").value is None
 
 
 def test_a_cost_without_a_price_is_not_called_nothing():
     text = Showing(usage_view(_USAGE)).text
     assert "$1.25, and more that has no price" in text
-    assert "not known" in Showing(usage_view(UsageFacts(session=(ModelUse(model="x"),)))).text
+    assert "not known" in Showing(usage_view(UsageFacts(session=(_LOCAL,)))).text
     assert "$0.00" in Showing(usage_view(UsageFacts())).text
 
 
 def test_days_models_and_causes_have_their_tabs():
     shown = Showing(usage_view(_USAGE))
-    assert "75%, anew on Monday" in shown.text
+    assert "75%" in shown.text
     assert "$63.00 in 20 days" in shown.press("tab").text
     assert "claude-haiku" in shown.press("tab").text
     assert "reviewer" in shown.press("tab").text

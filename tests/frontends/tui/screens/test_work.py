@@ -1,10 +1,11 @@
 from pathlib import Path
 from typing import Any
 
+from bridle.commands.queries.doctor import Check
 from bridle.frontends.tui.render.git_diff import read_unified
 from bridle.frontends.tui.screens.actions import EditFile
 from bridle.frontends.tui.screens.session.diff import DiffSource, diff_view, read_untracked
-from bridle.frontends.tui.screens.session.doctor import CheckAgain, CheckRow, FixCheck, doctor_view
+from bridle.frontends.tui.screens.session.doctor import CheckAgain, doctor_view
 from bridle.frontends.tui.screens.session.tasks import StopTask, tasks_view
 from bridle.types.task import Task
 from tests.frontends.tui.screens.showing import Showing, assert_screens
@@ -68,22 +69,9 @@ _TASKS = (
     ),
 )
 _CHECKS = (
-    CheckRow(name="git", state="good", said="2.43", group="Programs"),
-    CheckRow(
-        name="ripgrep",
-        state="doubtful",
-        said="not found; searches are slower",
-        group="Programs",
-        fix="Install ripgrep.",
-        can_fix=True,
-    ),
-    CheckRow(
-        name="settings",
-        state="bad",
-        said="settings.json line 3: not JSON",
-        group="Settings",
-        fix="Mend line 3.",
-    ),
+    Check(group="Programs", health="ok", text="git at /usr/bin/git"),
+    Check(group="Programs", health="warning", text="ripgrep is not installed", remedy="install ripgrep"),
+    Check(group="Settings", health="fault", text="settings.json line 3: not JSON", remedy="fix line 3"),
 )
 
 
@@ -178,9 +166,9 @@ def test_problems_come_with_a_way_out():
     asked: list[Any] = []
     shown = Showing(doctor_view(_CHECKS, do=asked.append))
     assert "2 problems" in shown.text
-    shown.press("f", "down", "f", "r", "end", "f")
-    assert asked == [FixCheck("ripgrep"), CheckAgain()]
-    assert "Mend line 3." in shown.press("enter").text
+    shown.press("down", "r", "end")
+    assert asked == [CheckAgain()]
+    assert "fix line 3" in shown.press("enter").text
 
 
 def test_a_healthy_installation_says_so():

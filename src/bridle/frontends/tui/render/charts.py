@@ -1,6 +1,7 @@
 """Pictures of numbers: the context window as a grid, costs as bars, days as columns."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -14,13 +15,13 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CHARTS = 6
 
 
-class Category(Struct, frozen=True, kw_only=True):
-    """A share of the context window."""
+class Portion(Protocol):
+    """A part of the context window."""
 
-    name: str
-    tokens: int
-    color: str = ""
-    """A name of the theme; one is picked when there is none."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def tokens(self) -> int: ...
 
 
 class Bar(Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class Bar(Struct, frozen=True, kw_only=True):
     """How the value is said."""
 
 
-def context_picture(categories: Sequence[Category], window: int, width: int, *, rows: int = 8) -> list[Line]:
+def context_picture(categories: Sequence[Portion], window: int, width: int, *, rows: int = 8) -> list[Line]:
     """The window as a grid of squares, one colour for each category, with a legend beside or below it."""
     window = max(window, sum(max(0, each.tokens) for each in categories), 1)
     legend = _legend(categories, window)
@@ -95,13 +96,13 @@ def day_plot(
     return fit([*([(Span(one_line(label), MUTED),)] if label else []), *rows], width)
 
 
-def _grid(categories: Sequence[Category], window: int, columns: int, rows: int) -> list[Line]:
+def _grid(categories: Sequence[Portion], window: int, columns: int, rows: int) -> list[Line]:
     total = columns * rows
     squares: list[Span] = []
     for index, each in enumerate(categories):
         # Every category that is not empty gets a square.
         number = max(1, round(each.tokens / window * total)) if each.tokens > 0 else 0
-        squares += [Span("■ ", style(_color(each, index)))] * number
+        squares += [Span("■ ", style(_color(index)))] * number
     squares = squares[:total]
     squares += [Span("□ ", style("chart.free"))] * (total - len(squares))
     return [tuple(_joined(squares[at : at + columns])) for at in range(0, total, columns)]
@@ -117,13 +118,13 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _legend(categories: Sequence[Category], window: int) -> list[Line]:
+def _legend(categories: Sequence[Portion], window: int) -> list[Line]:
     lines: list[Line] = []
     for index, each in enumerate(categories):
         share = f"{max(0, each.tokens) / window:.1%}"
         lines.append(
             (
-                Span("■ ", style(_color(each, index))),
+                Span("■ ", style(_color(index))),
                 Span(one_line(each.name)),
                 Span(f" {tokens(each.tokens)} ({share})", MUTED),
             )
@@ -135,8 +136,8 @@ def _legend(categories: Sequence[Category], window: int) -> list[Line]:
     return lines
 
 
-def _color(category: Category, index: int) -> str:
-    return category.color or f"chart.{index % _CHARTS + 1}"
+def _color(index: int) -> str:
+    return f"chart.{index % _CHARTS + 1}"
 
 
 def _bar(value: float, most: float, room: int) -> str:

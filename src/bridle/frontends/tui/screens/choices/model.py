@@ -17,20 +17,7 @@ from bridle.frontends.tui.widgets.page import page, room
 from bridle.frontends.tui.widgets.picker import Item, Picker
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.frontends.tui.widgets.text_field import Signal
-
-
-class ModelRow(Struct, frozen=True, kw_only=True):
-    """A model that can be chosen; prices are dollars for a million tokens."""
-
-    id: str
-    name: str
-    description: str = ""
-    window: int | None = None
-    input_price: float | None = None
-    output_price: float | None = None
-    efforts: tuple[str, ...] = ()
-    """The levels it knows, least first."""
-    provider: str = ""
+from bridle.providers.model_listing import ModelListing
 
 
 class ChooseModel(Struct, frozen=True, kw_only=True):
@@ -70,10 +57,10 @@ class ModelView:
     is_full = False
     refresh = None
 
-    def __init__(self, models: Sequence[ModelRow], *, current: str, effort: str | None = None) -> None:
+    def __init__(self, models: Sequence[ModelListing], *, current: str, effort: str | None = None) -> None:
         self._current = current
         self._effort = effort
-        at = next((index for index, row in enumerate(models) if row.id == current), 0)
+        at = next((index for index, row in enumerate(models) if row.value == current), 0)
         self._list = Picker([_item(row, current) for row in models], selected=at, empty="no models")
 
     @property
@@ -119,7 +106,7 @@ class ModelView:
         if (row := self._list.current) is None:
             return None
         effort = self._effort if self._effort in row.efforts else None
-        return Closed(ChooseModel(id=row.id, effort=effort, session_only=session_only))
+        return Closed(ChooseModel(id=row.value, effort=effort, session_only=session_only))
 
     def _change_effort(self, by: int) -> None:
         levels = (None, *self._efforts)
@@ -131,8 +118,8 @@ class ModelView:
         if row is None:
             return []
         lines: list[Line] = [()]
-        if row.description:
-            lines += paragraph(row.description, width, MUTED)[:2]
+        if row.model != row.value:
+            lines += paragraph(row.model, width, MUTED)[:2]
         if row.efforts:
             lines += cells.wrap(self._effort_line(row.efforts), width)
         return lines
@@ -155,10 +142,8 @@ _EFFORT = (BoundKey(("modelPicker:decreaseEffort",)), BoundKey(("modelPicker:inc
 _STEPS = {"modelPicker:decreaseEffort": -1, "modelPicker:increaseEffort": 1}
 
 
-def _item(row: ModelRow, current: str) -> Item[ModelRow]:
-    price = ""
-    if row.input_price is not None and row.output_price is not None:
-        price = f"${row.input_price:g} / ${row.output_price:g}"
-    window = "" if row.window is None else f"{row.window // 1000:,}k"
-    sign = Span("✓" if row.id == current else " ", style("success"))
-    return Item(value=row, label=row.name, facts=(window, price), group=row.provider, words=row.id, sign=sign)
+def _item(row: ModelListing, current: str) -> Item[ModelListing]:
+    # A price of nothing is a price that is not known.
+    price = f"${row.input_price:g} / ${row.output_price:g}" if row.input_price and row.output_price else ""
+    sign = Span("✓" if row.value == current else " ", style("success"))
+    return Item(value=row, label=row.value, facts=(f"{row.window // 1000:,}k", price), sign=sign)

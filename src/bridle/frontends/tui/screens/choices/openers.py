@@ -8,7 +8,6 @@ from bridle.commands.exports import answers, conversation_text
 from bridle.commands.history import rewind_points
 from bridle.commands.models import model_choices
 from bridle.extensions.themes import CUSTOM
-from bridle.frontends.tui.screens import rows as facts
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed
 from bridle.frontends.tui.screens.choices.help import help_view
 from bridle.frontends.tui.screens.choices.model import ModelView, effort_view
@@ -28,9 +27,9 @@ async def open_model(context: CommandContext, screen: ScreenContext) -> OpenScre
     """The models to choose from."""
     del screen
     choices = model_choices(context)
-    current = next((each.value for each in choices if each.current), "")
+    current = next((each.value for each in choices if each.model == context.session.state.model), "")
     effort = context.runtime.asking.effort
-    return fixed(ModelView(facts.model_rows(choices), current=current, effort=effort))
+    return fixed(ModelView(choices, current=current, effort=effort))
 
 
 async def open_effort(context: CommandContext, screen: ScreenContext) -> OpenScreen:

@@ -6,7 +6,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph
+from bridle.commands.queries.settings import Kind, SettingRow
+from bridle.config.explain import Statement
+from bridle.frontends.tui.render.layout import MUTED, one_line
 from bridle.frontends.tui.screens.session.status import StatusFacts, status_lines
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Key
@@ -17,36 +19,8 @@ from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.types.text import encodable_value
 
-Kind = Literal["switch", "choice", "number", "text", "list", "table"]
-
 _LONGEST_VALUE = 300
 _UNSET = "(default)"
-
-
-class SourceValue(Struct, frozen=True, kw_only=True):
-    """What one source says about a key."""
-
-    source: str
-    place: str
-    """The file, with the line where it is known."""
-    value: Any
-    wins: bool = False
-
-
-class SettingRow(Struct, frozen=True, kw_only=True):
-    """A key that can be set."""
-
-    key: str
-    kind: Kind
-    value: Any = None
-    """What counts now; None where nothing does."""
-    is_default: bool = True
-    choices: tuple[str, ...] = ()
-    description: str = ""
-    group: str = ""
-    said: tuple[SourceValue, ...] = ()
-    locked: str = ""
-    """Why it cannot be changed here; empty when it can."""
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -76,7 +50,7 @@ def config_view(
             Command(
                 key="backspace",
                 words="default",
-                when=lambda row: not row.is_default and not row.locked,
+                when=lambda row: bool(row.source) and not row.is_locked,
                 act=lambda row, _: SetSetting(row.key, None) if row else None,
             ),
         ),
@@ -114,38 +88,35 @@ def _items(rows: Sequence[SettingRow]) -> list[Item[SettingRow]]:
         Item(
             value=row,
             label=row.key,
-            facts=(shown_value(row.value), _source(row)),
-            detail=row.description,
+            facts=(shown_value(row.value), row.source),
             group=row.group,
         )
-        for row in rows
+        for row in sorted(rows, key=lambda row: (bool(row.group), row.group))
     ]
 
 
-def _source(row: SettingRow) -> str:
-    if row.is_default:
-        return ""
-    return next((said.source for said in reversed(row.said) if said.wins), "")
-
-
 def _details(row: SettingRow, width: int) -> list[Line]:
-    rows = [heading(row.key), *paragraph(row.description, width), ()]
+    rows = [heading(row.key), (), ()]
     rows += pair("value", shown_value(row.value), width, column=10)
     if row.choices:
         rows += pair("one of", ", ".join(row.choices), width, column=10)
-    if row.locked:
-        rows += pair("fixed", row.locked, width, column=10)
-    if row.said:
+    if row.is_locked:
+        rows += pair("fixed", "set by your organisation", width, column=10)
+    if row.statements:
         rows += [(), heading("who says so")]
-    for said in reversed(row.said):
+    for said in reversed(row.statements):
         mark = "✓" if said.wins else " "
         rows.append((Span(f"{mark} {one_line(said.source)}: {shown_value(said.value)}"),))
-        rows.append((Span(f"  {one_line(said.place)}", MUTED),))
+        rows.append((Span(f"  {one_line(_place(said))}", MUTED),))
     return rows
 
 
+def _place(said: Statement) -> str:
+    return said.file if said.line is None else f"{said.file}:{said.line}"
+
+
 def _is_open(kind: Kind) -> Callable[[SettingRow], bool]:
-    return lambda row: row.kind == kind and not row.locked
+    return lambda row: row.kind == kind and not row.is_locked
 
 
 def _parsed_number(row: SettingRow | None, given: CommandInput) -> SetSetting | None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
+from bridle.commands.queries.context_window import Breakdown, Category
+from bridle.commands.queries.context_window import Item as Part
 from bridle.frontends.tui.render.call import tokens
-from bridle.frontends.tui.render.charts import Category, context_picture
+from bridle.frontends.tui.render.charts import context_picture
 from bridle.frontends.tui.render.layout import MUTED, paragraph
 from bridle.frontends.tui.style.text import Line
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -15,30 +15,15 @@ from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 
 _NARROW = 60
+_ESTIMATED = "These numbers are estimates until the first answer."
 
-
-class ContextItem(Struct, frozen=True, kw_only=True):
-    """Something that takes space: a tool, a file, a message."""
-
-    group: str
-    name: str
-    tokens: int
-    note: str = ""
-
-
-class ContextUse(Struct, frozen=True, kw_only=True):
-    model: str
-    window: int
-    categories: tuple[Category, ...]
-    items: tuple[ContextItem, ...] = ()
-    compact_at: int | None = None
-    """Tokens at which the conversation is summarised automatically."""
-    note: str = ""
+Row = tuple[Category, Part]
+"""Something that takes space, with what it is a part of."""
 
 
 def context_view(
-    use: ContextUse, *, do: Do = nothing, commands: Sequence[Command[ContextItem]] = ()
-) -> TabbedView[ContextUse]:
+    use: Breakdown, *, do: Do = nothing, commands: Sequence[Command[Row]] = ()
+) -> TabbedView[Breakdown]:
     """The window as squares, and below it the largest things in each category."""
     shown = use
 
@@ -48,9 +33,9 @@ def context_view(
     pane = ListPane(
         _items(use), details=_details, do=do, intro=intro, commands=commands, empty="nothing to list"
     )
-    sheet: TabbedView[ContextUse] = TabbedView("Context", [("", pane)], aside=_aside(use))
+    sheet: TabbedView[Breakdown] = TabbedView("Context", [("", pane)], aside=_aside(use))
 
-    def update(now: ContextUse) -> None:
+    def update(now: Breakdown) -> None:
         nonlocal shown
         shown = now
         sheet.aside = _aside(now)
@@ -60,30 +45,36 @@ def context_view(
     return sheet
 
 
-def context_lines(use: ContextUse, width: int) -> list[Line]:
+def context_lines(use: Breakdown, width: int) -> list[Line]:
     """The picture alone, as it is also printed."""
-    rows = context_picture(use.categories, use.window, width, rows=3 if width < _NARROW else 8)
-    if use.compact_at:
+    rows = context_picture(use.categories, use.size, width, rows=3 if width < _NARROW else 8)
+    if use.automatic and use.compact_at:
         rows += paragraph(f"summed up automatically at {tokens(use.compact_at)}", width, MUTED)
-    return [*rows, *(paragraph(use.note, width, MUTED) if use.note else [])]
+    return rows if use.counted else [*rows, *paragraph(_ESTIMATED, width, MUTED)]
 
 
-def _aside(use: ContextUse) -> str:
+def _aside(use: Breakdown) -> str:
     used = sum(max(0, each.tokens) for each in use.categories)
-    share = f" ({used / use.window:.0%})" if use.window else ""
+    share = f" ({used / use.size:.0%})" if use.size else ""
     return f"{use.model} · {tokens(used)}{share}"
 
 
-def _items(use: ContextUse) -> list[Item[ContextItem]]:
-    groups = list(dict.fromkeys(each.group for each in use.items))
-    ordered = sorted(use.items, key=lambda each: (groups.index(each.group), -each.tokens))
+def _items(use: Breakdown) -> list[Item[Row]]:
     return [
-        Item(value=each, label=each.name, facts=(tokens(each.tokens),), detail=each.note, group=each.group)
-        for each in ordered
+        Item(
+            value=(category, part),
+            label=part.name,
+            facts=(tokens(part.tokens),),
+            detail=part.note,
+            group=category.name,
+        )
+        for category in use.categories
+        for part in sorted(category.items, key=lambda each: -each.tokens)
     ]
 
 
-def _details(item: ContextItem, width: int) -> list[Line]:
-    rows = [heading(item.name), *pair("part of", item.group, width, column=10)]
-    rows += pair("takes", tokens(item.tokens), width, column=10)
-    return [*rows, *([(), *paragraph(item.note, width)] if item.note else [])]
+def _details(row: Row, width: int) -> list[Line]:
+    category, part = row
+    rows = [heading(part.name), *pair("part of", category.name, width, column=10)]
+    rows += pair("takes", tokens(part.tokens), width, column=10)
+    return [*rows, *([(), *paragraph(part.note, width)] if part.note else [])]

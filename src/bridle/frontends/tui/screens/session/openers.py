@@ -7,7 +7,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.doctor import run_checks
 from bridle.commands.queries.rules import folder_rows, recent_denials, rule_rows
 from bridle.commands.queries.settings import setting_rows
-from bridle.commands.queries.spending import session_cost
+from bridle.commands.queries.spending import ModelCost, cost_by_model, session_cost
 from bridle.commands.queries.status import status_facts
 from bridle.commands.queries.usage_causes import causes_of, limits_of
 from bridle.commands.reports import breakdown_of, scene_of
@@ -16,7 +16,6 @@ from bridle.engine.compact_report import Compacted, last_compaction
 from bridle.engine.items import item_text, list_items
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.render.git_diff import read_unified
-from bridle.frontends.tui.screens import rows as facts
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed
 from bridle.frontends.tui.screens.session.compaction import compacted_view
 from bridle.frontends.tui.screens.session.config import Config, config_view
@@ -27,7 +26,7 @@ from bridle.frontends.tui.screens.session.doctor import doctor_view
 from bridle.frontends.tui.screens.session.goal import Goal, goal_view
 from bridle.frontends.tui.screens.session.permissions import Permissions, permissions_view
 from bridle.frontends.tui.screens.session.pins import pins_view
-from bridle.frontends.tui.screens.session.status import status_view
+from bridle.frontends.tui.screens.session.status import status_of, status_view
 from bridle.frontends.tui.screens.session.tasks import tasks_view
 from bridle.frontends.tui.screens.session.usage import UsageFacts, session_lines, usage_view
 from bridle.host.git.diff import tree_diff
@@ -39,7 +38,7 @@ async def open_context(context: CommandContext, screen: ScreenContext) -> OpenSc
     """What fills the window."""
 
     async def read() -> Any:
-        return facts.context_use(breakdown_of(context))
+        return breakdown_of(context)
 
     return renewed(context_view(await read(), do=screen.do), read)
 
@@ -78,11 +77,11 @@ async def open_usage(context: CommandContext, screen: ScreenContext) -> OpenScre
     return fixed(
         usage_view(
             UsageFacts(
-                session=facts.model_uses(session_cost(context.session)),
-                days=facts.day_uses(days),
-                models=facts.model_uses([each for day in days for each in day.models]),
-                shares=facts.shares(causes_of(context.session, context.env)),
-                limits=facts.limits(limits_of(context.runtime)),
+                session=_session_cost(context),
+                days=days,
+                models=cost_by_model(days),
+                causes=causes_of(context.session, context.env),
+                limits=limits_of(context.runtime),
             )
         )
     )
@@ -93,10 +92,10 @@ async def open_config(context: CommandContext, screen: ScreenContext) -> OpenScr
 
     async def read() -> Config:
         config = context.settings.config()
-        spent = UsageFacts(session=facts.model_uses(session_cost(context.session)))
+        spent = UsageFacts(session=_session_cost(context))
         return Config(
-            status=facts.status_of(status_facts(context)),
-            settings=facts.setting_list(setting_rows(config), config),
+            status=status_of(status_facts(context)),
+            settings=setting_rows(config),
             usage=lambda width: session_lines(spent, width),
         )
 
@@ -108,7 +107,7 @@ async def open_status(context: CommandContext, screen: ScreenContext) -> OpenScr
     del screen
 
     async def read() -> Any:
-        return facts.status_of(status_facts(context))
+        return status_of(status_facts(context))
 
     return renewed(status_view(await read()), read)
 
@@ -117,7 +116,7 @@ async def open_doctor(context: CommandContext, screen: ScreenContext) -> OpenScr
     """What is wrong with the installation."""
 
     async def read() -> Any:
-        return facts.check_rows(await run_checks(scene_of(context)))
+        return await run_checks(scene_of(context))
 
     return renewed(doctor_view(await read(), do=screen.do), read)
 
@@ -127,11 +126,11 @@ async def open_permissions(context: CommandContext, screen: ScreenContext) -> Op
 
     async def read() -> Permissions:
         state = context.session.state
-        return facts.permission_list(
-            rule_rows(state.rules, tools=context.runtime.toolbox.names()),
-            folder_rows(context.workspace),
-            recent_denials(context.server.last),
+        return Permissions(
             mode=state.mode,
+            rules=rule_rows(state.rules, tools=context.runtime.toolbox.names()),
+            folders=folder_rows(context.workspace),
+            denials=recent_denials(context.server.last),
         )
 
     return renewed(permissions_view(await read(), do=screen.do), read)
@@ -174,3 +173,7 @@ async def open_diff(context: CommandContext, screen: ScreenContext) -> OpenScree
         new = await asyncio.to_thread(read_untracked, found.root, found.untracked)
         changes = sorted((*read_unified(found.patch), *new), key=lambda change: change.path)
     return fixed(diff_view([DiffSource(name="working tree", changes=tuple(changes))], do=screen.do))
+
+
+def _session_cost(context: CommandContext) -> tuple[ModelCost, ...]:
+    return session_cost(context.session, context.settings.config().raw.get("bridleModels"))

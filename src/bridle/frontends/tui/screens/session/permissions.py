@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bridle.commands.queries.rules import FolderRow, RuleRow
+from bridle.commands.queries.rules import DenialRow, FolderRow, RuleRow
 from bridle.frontends.tui.render.layout import paragraph
 from bridle.frontends.tui.style.text import Line
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -30,17 +30,6 @@ _SOURCES = {
     **dict(DESTINATIONS),
 }
 _WRITABLE = frozenset(value for value, _ in DESTINATIONS)
-
-
-class DenialRow(Struct, frozen=True, kw_only=True):
-    """A call that was not allowed."""
-
-    tool: str
-    subject: str
-    reason: str
-    when: str
-    suggestion: str = ""
-    """A rule that would allow it."""
 
 
 class Permissions(Struct, frozen=True, kw_only=True):
@@ -163,7 +152,7 @@ def _denials_pane(data: Permissions, do: Do) -> ListPane[DenialRow]:
                 key="a",
                 words="allow from now on",
                 ask="Rule that allows it",
-                initial=lambda row: row.suggestion or row.tool,
+                initial=lambda row: row.tool,
                 check=lambda _, text: "" if text else "type a rule",
                 choices=lambda _: DESTINATIONS,
                 act=lambda _, given: AddRule("allow", given.text, given.choice),
@@ -192,10 +181,7 @@ def _folder_items(data: Permissions) -> Sequence[Item[FolderRow]]:
 
 
 def _denial_items(data: Permissions) -> Sequence[Item[DenialRow]]:
-    return [
-        Item(value=row, label=f"{row.tool} {row.subject}", facts=(row.when,), detail=row.reason)
-        for row in data.denials
-    ]
+    return [Item(value=row, label=f"{row.tool} {row.subject}", facts=("last turn",)) for row in data.denials]
 
 
 def _rule_details(row: RuleRow, width: int) -> list[Line]:
@@ -206,4 +192,4 @@ def _rule_details(row: RuleRow, width: int) -> list[Line]:
 
 
 def _denial_details(row: DenialRow, width: int) -> list[Line]:
-    return [heading(row.tool), *paragraph(row.subject, width), (), *paragraph(row.reason, width)]
+    return [heading(row.tool), *paragraph(row.subject, width), (), ()]

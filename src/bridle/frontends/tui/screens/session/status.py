@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bridle.commands.queries.status import Fact
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.page import heading, pair
@@ -16,6 +17,14 @@ class StatusFacts(Struct, frozen=True, kw_only=True):
 
     parts: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     problems: tuple[str, ...] = ()
+
+
+def status_of(facts: Sequence[Fact]) -> StatusFacts:
+    """The state of the session; problems stand apart."""
+    return StatusFacts(
+        parts=(("", tuple((fact.name, fact.value) for fact in facts if fact.name != "Problems")),),
+        problems=tuple(fact.value for fact in facts if fact.name == "Problems"),
+    )
 
 
 def status_view(facts: StatusFacts) -> TabbedView[StatusFacts]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bridle.commands.queries.spending import DayCost, ModelCost
+from bridle.commands.queries.usage_causes import Cause, LimitUse
 from bridle.frontends.tui.render.call import duration, tokens
 from bridle.frontends.tui.render.charts import Bar, bars, day_plot
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
@@ -15,53 +17,18 @@ from bridle.frontends.tui.widgets.pane import Pane, TextPane
 from bridle.frontends.tui.widgets.tabs import TabbedView
 
 
-class ModelUse(Struct, frozen=True, kw_only=True):
-    """What one model was used for; a cost that is not known is None."""
-
-    model: str
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    usd: float | None = None
-
-
-class DayUse(Struct, frozen=True, kw_only=True):
-    day: str
-    """`2026-03-12`"""
-    tokens: int = 0
-    usd: float = 0.0
-
-
-class Share(Struct, frozen=True, kw_only=True):
-    """What a skill, an agent, a plugin or a server caused."""
-
-    group: str
-    name: str
-    tokens: int = 0
-    usd: float = 0.0
-
-
-class Limit(Struct, frozen=True, kw_only=True):
-    """A budget and how much of it is gone, from 0 to 1."""
-
-    name: str
-    used: float
-    resets: str = ""
-
-
 class UsageFacts(Struct, frozen=True, kw_only=True):
-    session: tuple[ModelUse, ...] = ()
+    session: tuple[ModelCost, ...] = ()
     seconds: float = 0.0
     api_seconds: float = 0.0
     added: int = 0
     removed: int = 0
-    days: tuple[DayUse, ...] = ()
+    days: tuple[DayCost, ...] = ()
     """Oldest first."""
-    models: tuple[ModelUse, ...] = ()
+    models: tuple[ModelCost, ...] = ()
     """Over all those days."""
-    shares: tuple[Share, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    limits: tuple[LimitUse, ...] = ()
 
 
 def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
@@ -70,7 +37,7 @@ def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
         ("session", session_lines),
         ("days", day_lines),
         ("models", model_lines),
-        ("what for", share_lines),
+        ("what for", cause_lines),
     )
     panes = [TextPane(lambda width, make=make: make(facts, width)) for _, make in makers]
 
@@ -84,7 +51,7 @@ def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
 
 def session_lines(facts: UsageFacts, width: int) -> list[Line]:
     """Cost, time and changes of this session, a table of its models, and budgets."""
-    known = [each.usd for each in facts.session if each.usd is not None]
+    known = [each.usd for each in facts.session if each.is_priced]
     total = money(sum(known)) if known or not facts.session else "not known"
     if known and len(known) < len(facts.session):
         total += ", and more that has no price"
@@ -104,18 +71,18 @@ def session_lines(facts: UsageFacts, width: int) -> list[Line]:
 
 def day_lines(facts: UsageFacts, width: int) -> list[Line]:
     """A plot of the cost of each day and a table of the last ones."""
-    if not facts.days:
+    first = next((at for at, day in enumerate(facts.days) if day.tokens), len(facts.days))
+    days = facts.days[first:]
+    if not days:
         return paragraph("Nothing was recorded yet.", width, MUTED)
-    has_cost = any(each.usd for each in facts.days)
-    values = [(each.day[5:], each.usd if has_cost else float(each.tokens)) for each in facts.days]
+    has_cost = any(each.usd for each in days)
+    values = [(each.day[5:], each.usd if has_cost else float(each.tokens)) for each in days]
     label = "dollars a day" if has_cost else "tokens a day"
     rows = [*day_plot(values, width, label=label), ()]
-    rows += pair(
-        "in all", f"{money(sum(each.usd for each in facts.days))} in {count(len(facts.days), 'day')}", width
-    )
+    rows += pair("in all", f"{money(sum(each.usd for each in days))} in {count(len(days), 'day')}", width)
     last = [
         Bar(name=each.day, value=each.usd if has_cost else each.tokens, label=_spent(each.usd, each.tokens))
-        for each in reversed(facts.days[-14:])
+        for each in reversed(days[-14:])
     ]
     return [*rows, (), *bars(last, width, color="chart.2")]
 
@@ -125,18 +92,18 @@ def model_lines(facts: UsageFacts, width: int) -> list[Line]:
     if not facts.models:
         return paragraph("Nothing was recorded yet.", width, MUTED)
     shown = [
-        Bar(name=each.model, value=each.usd or 0.0, label="no price" if each.usd is None else money(each.usd))
-        for each in sorted(facts.models, key=lambda each: -(each.usd or 0.0))
+        Bar(name=each.model, value=each.usd, label=money(each.usd) if each.is_priced else "no price")
+        for each in sorted(facts.models, key=lambda each: -each.usd)
     ]
     return [*bars(shown, width), (), *_table(facts.models, width)]
 
 
-def share_lines(facts: UsageFacts, width: int) -> list[Line]:
+def cause_lines(facts: UsageFacts, width: int) -> list[Line]:
     """Bars for what caused the cost, by kind."""
-    if not facts.shares:
+    if not facts.causes:
         return paragraph("No skill, agent, plugin or server has cost anything yet.", width, MUTED)
-    groups = list(dict.fromkeys(each.group for each in facts.shares))
-    ordered = sorted(facts.shares, key=lambda each: (groups.index(each.group), -each.usd, -each.tokens))
+    groups = list(dict.fromkeys(each.group for each in facts.causes))
+    ordered = sorted(facts.causes, key=lambda each: (groups.index(each.group), -each.usd, -each.tokens))
     has_cost = any(each.usd for each in ordered)
     values = [
         Bar(
@@ -148,33 +115,27 @@ def share_lines(facts: UsageFacts, width: int) -> list[Line]:
     ]
     rows: list[Line] = []
     # All bars have one scale, so that they can be compared across groups.
-    for share, bar, before in zip(ordered, bars(values, width), (None, *ordered), strict=False):
-        if before is None or before.group != share.group:
-            rows += [*([()] if rows else []), heading(share.group)]
+    for cause, bar, before in zip(ordered, bars(values, width), (None, *ordered), strict=False):
+        if before is None or before.group != cause.group:
+            rows += [*([()] if rows else []), heading(cause.group)]
         rows.append(bar)
     return rows
 
 
-def _table(uses: Sequence[ModelUse], width: int) -> list[Line]:
+def _table(uses: Sequence[ModelCost], width: int) -> list[Line]:
     names = ("model", "in", "out", "cache read", "cache write", "cost")
     aligns: tuple[Align, ...] = ("left", "right", "right", "right", "right", "right")
-    rows = tuple(
-        tuple(
-            map(
-                _cell,
-                (
-                    each.model,
-                    *map(_short, (each.input, each.output, each.cache_read, each.cache_write)),
-                    "?" if each.usd is None else money(each.usd),
-                ),
-            )
-        )
-        for each in uses
-    )
+    rows = tuple(tuple(map(_cell, _columns(each))) for each in uses)
     return render_table(Table(header=tuple(map(_cell, names)), rows=rows, aligns=aligns), width)
 
 
-def _limit(limit: Limit, width: int) -> list[Line]:
+def _columns(cost: ModelCost) -> tuple[str, ...]:
+    used = cost.usage
+    counts = (used.input, used.output, used.cache_read, used.cache_write_5m + used.cache_write_1h)
+    return (cost.model, *map(_short, counts), money(cost.usd) if cost.is_priced else "?")
+
+
+def _limit(limit: LimitUse, width: int) -> list[Line]:
     color = "error" if limit.used >= 0.9 else "warning" if limit.used >= 0.7 else "success"
     room = max(4, min(30, width - 30))
     full = min(room, round(limit.used * room))
@@ -182,7 +143,7 @@ def _limit(limit: Limit, width: int) -> list[Line]:
     bar: Line = (
         Span("█" * full, style(color)),
         Span("░" * (room - full), style("chart.free")),
-        Span(f" {limit.used:.0%}{', anew ' + one_line(limit.resets) if limit.resets else ''}", MUTED),
+        Span(f" {limit.used:.0%}", MUTED),
     )
     return [name, bar]
 
