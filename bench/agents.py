@@ -22,7 +22,7 @@ from bridle.context.environment import gather_environment
 from bridle.context.prompt import PromptInputs
 from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
-from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+from bridle.engine.runtime import Asking, Gate, Limits, ModelFacts, Records, Runtime
 from bridle.features.agents.feature import AGENTS, AgentsFeature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.teams.feature import TeamsFeature
@@ -102,16 +102,15 @@ def _runtime(folder: Path, clock: _Clock, shells: BackgroundShells, env: dict[st
         channel=clock,
         workspace=Workspace(str(folder), tasks=shells),
         toolbox=toolbox,
-        decide=decide,
+        gate=Gate(decide=decide),
         briefing=SessionBriefing(
             PromptInputs(environment=environment, tools=toolbox.names()), scope=None, git=None
         ),
         facts=lambda _: ModelFacts(context_window=200_000, max_output=64_000, max_tokens=32_000),
         asking=Asking(small_model="small"),
-        storage=str(folder / "storage"),
+        records=Records(storage=str(folder / "storage"), transcript=str(folder / "s1.jsonl")),
         env=env,
         limits=Limits(parallel_calls=100),
-        transcript=str(folder / "s1.jsonl"),
         features=Features(
             [TeamsFeature(), AgentsFeature(Agents(AgentRegistry(AgentSetup(interactive=True), env)))]
         ),

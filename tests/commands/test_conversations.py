@@ -120,15 +120,15 @@ async def test_nothing_of_a_new_conversation_is_put_where_the_old_one_was(tmp_pa
         GREP,
     )
     commanded.session.swap(pinned_items=frozenset({"held"}))
-    before = commanded.server.runtime.storage
+    before = commanded.server.runtime.records.storage
     await commanded.prompt("/clear", "look")
     runtime = commanded.server.runtime
-    assert runtime.storage == str(Path(runtime.transcript or "").with_suffix(""))
-    assert os.path.basename(runtime.storage) == commanded.session.id
-    assert os.listdir(os.path.join(runtime.storage, "tool-results"))
+    assert runtime.records.storage == str(Path(runtime.records.transcript or "").with_suffix(""))
+    assert os.path.basename(runtime.records.storage) == commanded.session.id
+    assert os.listdir(os.path.join(runtime.records.storage, "tool-results"))
     assert not os.path.exists(os.path.join(before, "tool-results"))
     # Work that was begun before may still be read.
-    assert runtime.earlier == (before,)
+    assert runtime.records.earlier == (before,)
     assert commanded.session.state.pinned_items == frozenset()
 
 
@@ -140,8 +140,8 @@ async def test_a_conversation_of_another_folder_goes_on_in_its_own_place(tmp_pat
     other.close()
     await commanded.prompt(f"/resume {other.id}", "and now?")
     path = transcript_path(other.id, str(tmp_path / "elsewhere"), commanded.env)
-    assert commanded.server.runtime.transcript == path
-    assert commanded.server.runtime.storage == path.removesuffix(".jsonl")
+    assert commanded.server.runtime.records.transcript == path
+    assert commanded.server.runtime.records.storage == path.removesuffix(".jsonl")
     assert "and now?" in Path(path).read_text()
 
 

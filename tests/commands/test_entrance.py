@@ -160,8 +160,8 @@ async def test_clearing_begins_a_new_conversation_with_nothing_spent(tmp_path: P
     await commanded.prompt("what was it?")
     assert "apple" not in _sent(commanded)
     assert "what was it?" in "".join(commanded.rows())
-    assert commanded.server.runtime.transcript is not None
-    assert commanded.session.id in commanded.server.runtime.transcript
+    assert commanded.server.runtime.records.transcript is not None
+    assert commanded.session.id in commanded.server.runtime.records.transcript
 
 
 async def test_clearing_tells_hooks_of_the_end_and_the_beginning(tmp_path: Path):

@@ -28,7 +28,7 @@ from bridle.types.task import Task
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
-from tests.fakes.engine import FakeChannel, make_runtime
+from tests.fakes.engine import FakeChannel, make_runtime, with_records
 from tests.fakes.features import with_feature
 
 
@@ -154,8 +154,8 @@ async def team(
         make_runtime(folder, minds, AGENT, *tools, channel=channel),
         workspace=Workspace(str(folder), tasks=shells),
         env=variables,
-        transcript=str(folder / "s1.jsonl"),
     )
+    runtime = with_records(runtime, transcript=str(folder / "s1.jsonl"))
     registry = AgentRegistry(AgentSetup(found=lambda: agents, **setup), variables)
     runtime = change(with_feature(runtime, TeamsFeature(), AgentsFeature(Agents(registry))))
     made.append(Team(session, runtime, channel, minds))

@@ -21,7 +21,7 @@ from bridle.types.event import CommandSaid
 from bridle.types.origin import TYPED
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
-from tests.fakes.engine import FakeChannel, make_runtime
+from tests.fakes.engine import FakeChannel, make_runtime, with_records
 
 
 class FakeSettings:
@@ -59,9 +59,8 @@ class Commanded:
         self.channel = FakeChannel()
         self.session = begin(self._place())
         self.session.swap(model="claude-sonnet-5-5", mode="bypassPermissions")
-        runtime = replace(
-            make_runtime(self.project, script, *tools, channel=self.channel),
-            env=self.env,
+        runtime = with_records(
+            replace(make_runtime(self.project, script, *tools, channel=self.channel), env=self.env),
             transcript=transcript_path(self.session.id, str(self.project), self.env),
         )
         hooks = HookDoor(lambda: SessionHooks(self.session, self.server.runtime, Basis()))

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+import msgspec
+
+from bridle.engine.runtime import Asking, Gate, Limits, ModelFacts, Records, Runtime
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider
@@ -139,15 +141,25 @@ def make_runtime(
         channel=channel or FakeChannel(),
         workspace=Workspace(str(folder), tasks=FakeTasks()),
         toolbox=FakeToolbox(*tools),
-        decide=decide,
+        gate=Gate(decide=decide),
         briefing=briefing or FakeBriefing(),
         facts=facts,
         asking=asking or Asking(small_model="small"),
-        storage=str(folder / "storage"),
+        records=Records(storage=str(folder / "storage")),
         limits=limits or Limits(),
         hooks=hooks or NoHooks(),
         features=usual_features(folder),
     )
+
+
+def with_gate(runtime: Runtime, **changes: Any) -> Runtime:
+    """A runtime with another gate."""
+    return msgspec.structs.replace(runtime, gate=msgspec.structs.replace(runtime.gate, **changes))
+
+
+def with_records(runtime: Runtime, **changes: Any) -> Runtime:
+    """A runtime that keeps its conversation elsewhere."""
+    return msgspec.structs.replace(runtime, records=msgspec.structs.replace(runtime.records, **changes))
 
 
 def make_session(*, mode: Mode = "bypassPermissions", allow: Sequence[str] = ()) -> Session:

@@ -27,7 +27,7 @@ from bridle.types.origin import TYPED
 from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
 from bridle.types.question import Answer, PermissionQuestion, Permitted
 from bridle.types.turn import Prompt
-from tests.fakes.engine import FakeChannel, facts, make_runtime, make_session, requests
+from tests.fakes.engine import FakeChannel, facts, make_runtime, make_session, requests, with_gate
 from tests.fakes.features import with_feature
 from tests.fakes.tools import Workshop
 
@@ -43,7 +43,7 @@ def _turn(
     folder: Path, script: list[Any], *, settings: AutoMode | None = None, limits: Limits | None = None
 ) -> Turn:
     runtime = make_runtime(folder, script, limits=limits)
-    runtime = msgspec.structs.replace(runtime, decide=screen(runtime.decide, merged(settings)))
+    runtime = with_gate(runtime, decide=screen(runtime.gate.decide, merged(settings)))
     session = make_session(mode="auto")
     session.say_user("Ship the release notes.", origin=TYPED)
     return Turn(session, Prompt(content="Ship the release notes.", origin=TYPED), runtime)
@@ -288,7 +288,7 @@ async def test_every_command_is_reviewed_when_the_setting_says_so(tmp_path: Path
     turn = _turn(tmp_path, [_verdict("allow")], settings=settings)
     turn.session.swap(rules=(parse("Bash(make release)", Effect.ALLOW),))
     case = _case(turn, command="make release")
-    doubt = turn.runtime.decide(case)
+    doubt = turn.runtime.gate.decide(case)
     assert isinstance(doubt, Ask)
     assert isinstance(await make_judge(settings)(turn, case, doubt), Allow)
     assert _left(turn.runtime) == 0
@@ -302,7 +302,7 @@ def _engine(
     channel = FakeChannel(answer) if answer is not None else FakeChannel()
     tools = (shop.tool("Deploy", parallel=False, waits=False), shop.tool("Bash", parallel=False, waits=False))
     runtime = make_runtime(folder, script, *tools, channel=channel)
-    runtime = msgspec.structs.replace(runtime, decide=screen(runtime.decide, merged(None)))
+    runtime = with_gate(runtime, decide=screen(runtime.gate.decide, merged(None)))
     runtime = with_feature(runtime, AutoModeFeature(make_judge(None)))
     session = make_session(mode="auto")
     session.swap(rules=tuple(rules))

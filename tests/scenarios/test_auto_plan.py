@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from bridle.engine.grants import grant
@@ -18,7 +17,7 @@ from bridle.types.event import Noticed
 from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Ask, Case, Decision, Effect
 from bridle.types.turn import Prompt
-from tests.fakes.engine import FakeChannel, make_runtime, make_session, requests
+from tests.fakes.engine import FakeChannel, make_runtime, make_session, requests, with_gate
 
 
 def _turn(folder: Path, *verdicts: str) -> Turn:
@@ -26,7 +25,7 @@ def _turn(folder: Path, *verdicts: str) -> Turn:
         says(json.dumps({"reason": "It looks.", "rule": "none", "verdict": verdict})) for verdict in verdicts
     ]
     runtime = make_runtime(folder, script)
-    runtime = msgspec.structs.replace(runtime, modes=("default", "plan", "auto"))
+    runtime = with_gate(runtime, modes=("default", "plan", "auto"))
     return Turn(make_session(mode="plan"), Prompt(content="Plan.", origin=TYPED), runtime)
 
 
@@ -40,7 +39,7 @@ def _case(turn: Turn) -> Case:
 
 async def _judged(turn: Turn, *, during_plan: bool = True) -> Decision:
     case = _case(turn)
-    doubt = planning_doubt(case, turn.runtime.decide(case))
+    doubt = planning_doubt(case, turn.runtime.gate.decide(case))
     assert doubt is not None
     return await make_judge(None, during_plan=during_plan)(turn, case, doubt)
 
@@ -59,13 +58,13 @@ async def test_all_but_a_clear_yes_leaves_the_question_to_a_person(tmp_path: Pat
 async def test_nobody_is_asked_when_the_setting_or_the_model_rules_it_out(tmp_path: Path):
     turn = _turn(tmp_path)
     assert isinstance(await _judged(turn, during_plan=False), Ask)
-    turn = Turn(turn.session, turn.prompt, msgspec.structs.replace(turn.runtime, modes=("default", "plan")))
+    turn = Turn(turn.session, turn.prompt, with_gate(turn.runtime, modes=("default", "plan")))
     assert isinstance(await _judged(turn), Ask)
 
 
 async def test_switching_to_auto_mode_by_an_answer_names_the_rules_that_do_not_count(tmp_path: Path):
     channel = FakeChannel()
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, [], channel=channel), modes=("default", "auto"))
+    runtime = with_gate(make_runtime(tmp_path, [], channel=channel), modes=("default", "auto"))
     session = make_session()
     session.swap(rules=(parse("Bash(python:*)", Effect.ALLOW),))
     turn = Turn(session, Prompt(content="x", origin=TYPED), runtime)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import Struct
 
@@ -17,7 +16,7 @@ from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.permission import Ask, Case, Decision, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.tool import ToolContext, ToolOutput, tool
-from tests.fakes.engine import FakeChannel, make_session, requests
+from tests.fakes.engine import FakeChannel, make_session, requests, with_gate
 from tests.fakes.features import with_feature
 from tests.fakes.hooked import hooked, output
 from tests.fakes.tools import Workshop
@@ -120,7 +119,7 @@ async def test_changed_input_is_decided_again(tmp_path: Path, event: str):
     work = workshop.tool("Work", parallel=False, waits=False)
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, decide=decide)
+        return with_gate(runtime, decide=decide)
 
     async with hooked(tmp_path, TWO_STEPS, work, change=change) as session:
         session.listen(event, said)
@@ -227,7 +226,7 @@ async def test_hook_may_let_the_model_try_again_what_a_model_refused(tmp_path: P
     work = Workshop().tool("Work", parallel=False, waits=False)
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, decide=_refusing(Deny("looks risky", "classifier")))
+        return with_gate(runtime, decide=_refusing(Deny("looks risky", "classifier")))
 
     async with hooked(tmp_path, TWO_STEPS, work, change=change) as session:
         session.listen("PermissionDenied", output("PermissionDenied", retry=retry), matcher="Work")
@@ -241,7 +240,7 @@ async def test_denial_by_a_rule_is_nothing_to_argue_about(tmp_path: Path):
     work = Workshop().tool("Work", parallel=False, waits=False)
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, decide=_refusing(Deny("by rule", "rule")))
+        return with_gate(runtime, decide=_refusing(Deny("by rule", "rule")))
 
     async with hooked(tmp_path, TWO_STEPS, work, change=change) as session:
         session.listen("PermissionDenied")

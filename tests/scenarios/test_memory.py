@@ -143,10 +143,10 @@ async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     await queue.finish()
 
-    standing = notes.standing(session, runtime.storage)
+    standing = notes.standing(session, runtime.records.storage)
     assert standing is not None and "Deploying" in standing.text
     assert standing.up_to == session.entries[-1]["uuid"]
-    assert notes.standing(make_session(), runtime.storage) is None
+    assert notes.standing(make_session(), runtime.records.storage) is None
     assert all(f"# {name}" in standing.text for name in SECTIONS)
 
 
@@ -161,7 +161,7 @@ async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     await queue.finish()
 
-    assert notes.standing(session, runtime.storage) is None
+    assert notes.standing(session, runtime.records.storage) is None
     assert "notes" in channel.of(Noticed)[0].text
 
 

@@ -27,7 +27,7 @@ from bridle.types.question import Permitted
 from bridle.types.sandbox import Confined, Denials, Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
-from tests.fakes.engine import FakeChannel
+from tests.fakes.engine import FakeChannel, with_gate
 from tests.scenarios.test_permissions import INPUTS, Answering, Recorder, bash, run
 from tests.tables import table
 
@@ -121,7 +121,7 @@ async def test_the_gate_hooks_and_the_tool_see_one_input(tmp_path: Path, name: s
         Answering(Permitted()),
         *steps,
         tools=(watched(tool, ran),),
-        change=lambda runtime: msgspec.structs.replace(runtime, decide=note, hooks=hooks),
+        change=lambda runtime: msgspec.structs.replace(with_gate(runtime, decide=note), hooks=hooks),
     )
     assert len(ran) == len(cases) == len(hooks.seen) / 2
     before, after = hooks.seen[::2], hooks.seen[1::2]
@@ -153,7 +153,7 @@ async def test_what_a_hook_or_a_person_puts_in_is_read_and_decided_anew(tmp_path
             calls(name, **INPUTS[name]),
             tools=(watched(tool, ran),),
             change=lambda runtime, hooks=hooks, note=note: msgspec.structs.replace(
-                runtime, decide=note, hooks=hooks
+                with_gate(runtime, decide=note), hooks=hooks
             ),
         )
         for input in ran:
@@ -184,7 +184,7 @@ async def test_leaving_the_sandbox_is_asked_about_in_every_spelling(tmp_path: Pa
         channel,
         bash("make", dangerouslyDisableSandbox=spelling),
         tools=(recorder.tool,),
-        change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept),
+        change=lambda runtime: with_gate(runtime, sandbox=kept),
     )
     # A recorded call was approved; one that cannot be read at all was not made.
     assert len(channel.asked) == len(recorder.inputs)
@@ -214,7 +214,7 @@ async def test_a_command_that_was_to_be_confined_never_runs_outside(tmp_path: Pa
         bash(f"touch {tmp_path}/outside"),
         tools=(bash_tool,),
         change=lambda runtime: msgspec.structs.replace(
-            runtime, sandbox=kept, workspace=Workspace(str(tmp_path), tasks=shells)
+            with_gate(runtime, sandbox=kept), workspace=Workspace(str(tmp_path), tasks=shells)
         ),
     )
     assert fickle.asked == 2

@@ -30,7 +30,7 @@ from bridle.types.question import Answer, PermissionQuestion, Permitted, Questio
 from bridle.types.sandbox import Denials, Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Denial, Outcome, Prompt
-from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.engine import FakeChannel, make_runtime, make_session, with_gate
 from tests.fakes.features import with_feature
 
 
@@ -264,7 +264,7 @@ async def test_updates_change_the_session_first_and_then_the_settings(tmp_path: 
         kept.append(update)
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, persist=persist)
+        return with_gate(runtime, persist=persist)
 
     channel = Answering(Permitted(updates=updates))
     await run(tmp_path, channel, bash("npm i"), tools=(recorder.tool,), session=session, change=change)
@@ -300,7 +300,7 @@ async def test_updates_that_may_not_be_are_left_out_and_told(tmp_path: Path):
         bash("npm i"),
         tools=(recorder.tool,),
         session=session,
-        change=lambda runtime: msgspec.structs.replace(runtime, persist=persist),
+        change=lambda runtime: with_gate(runtime, persist=persist),
     )
 
     assert (session.state.mode, [str(rule) for rule in session.state.rules]) == ("default", ["Read"])
@@ -385,7 +385,7 @@ async def test_confined_commands_run_unasked_and_leaving_is_asked(tmp_path: Path
         channel,
         *steps,
         tools=(recorder.tool,),
-        change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept),
+        change=lambda runtime: with_gate(runtime, sandbox=kept),
     )
     assert recorder.inputs == ["make"]
     assert recorder.contexts[0].permit.sandbox is sandbox
@@ -397,7 +397,7 @@ async def test_confined_commands_run_unasked_and_leaving_is_asked(tmp_path: Path
         asking,
         bash("make"),
         tools=(recorder.tool,),
-        change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept, sandbox_allows=False),
+        change=lambda runtime: with_gate(runtime, sandbox=kept, sandbox_allows=False),
     )
     assert len(asking.asked) == 1
 
@@ -415,7 +415,7 @@ async def test_rules_that_ask_deny_inside_unless_the_call_was_approved(tmp_path:
         bash("make again"),
         rules={"ask": ["Bash(curl:*)"], "deny": ["Bash(wget:*)"]},
         tools=(Recorder().tool,),
-        change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept),
+        change=lambda runtime: with_gate(runtime, sandbox=kept),
     )
     assert [question.input["command"] for question in channel.asked] == ["curl x"]
     assert [denials.programs for denials in sandbox.denials] == [
@@ -520,7 +520,7 @@ async def test_every_tool_passes_the_gate_before_it_runs(tmp_path: Path, name: s
         calls(name, **INPUTS[name]),
         tools=(watched,),
         mode="bypassPermissions",
-        change=lambda runtime: msgspec.structs.replace(runtime, decide=no),
+        change=lambda runtime: with_gate(runtime, decide=no),
     )
     # What monitors run is weighed like any other command.
     assert (gate, ran) == (["Bash" if name == "Monitor" else name], [])

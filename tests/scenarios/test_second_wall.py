@@ -24,7 +24,7 @@ from bridle.types.question import Answer, PermissionQuestion, Permitted, Questio
 from bridle.types.task import Task
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
-from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.engine import FakeChannel, make_runtime, make_session, with_gate
 
 
 class Answering(FakeChannel):
@@ -63,9 +63,8 @@ class Session:
         runtime = make_runtime(
             self.project, [*(says(step) for step in steps), says("ok")], BASH, TASK_OUTPUT, channel=channel
         )
-        runtime = msgspec.structs.replace(
-            runtime, workspace=self._workspace, env=self._env, decide=_erring(judged)
-        )
+        runtime = msgspec.structs.replace(runtime, workspace=self._workspace, env=self._env)
+        runtime = with_gate(runtime, decide=_erring(judged))
         return await run_turn(make_session(mode=mode), Prompt(content="go", origin=TYPED), change(runtime))
 
 

@@ -23,6 +23,7 @@ from bridle.types.errors import ToolError
 from bridle.types.permission import Ask, Effect, Mode, Rule
 from bridle.types.tool import Tool
 from tests.fakes.agents import Team, team, touch
+from tests.fakes.engine import with_gate
 from tests.fakes.hooked import hooked
 from tests.fakes.program import Program
 from tests.fakes.tool_context import make_context
@@ -66,7 +67,7 @@ def _same(runtime: Runtime) -> Runtime:
 
 
 def _untrusted(runtime: Runtime) -> Runtime:
-    return msgspec.structs.replace(runtime, trusted=False)
+    return with_gate(runtime, trusted=False)
 
 
 def _trust(program: Program) -> None:
@@ -75,7 +76,7 @@ def _trust(program: Program) -> None:
 
 
 def _gated(runtime: Runtime) -> Runtime:
-    return msgspec.structs.replace(runtime, decide=decide)
+    return with_gate(runtime, decide=decide)
 
 
 async def _play(project: Path, *steps: Any, change: Callable[[Runtime], Runtime] = _same) -> Team:

@@ -70,7 +70,7 @@ async def compacted(arguments: str, context: CommandContext) -> CommandResult:
 
 async def uncompact(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
-    path = context.runtime.transcript
+    path = context.runtime.records.transcript
     if path is None:
         return Says("This conversation is not kept on disk, so nothing can be taken back.", is_error=True)
     if not await asyncio.to_thread(undo_compaction, context.session, path):

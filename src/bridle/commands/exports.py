@@ -69,7 +69,7 @@ async def heap(arguments: str, context: CommandContext) -> CommandResult:
     counts = Counter(type(each).__qualname__ for each in gc.get_objects())
     lines = [f"{count:>9,}  {name}" for name, count in counts.most_common(_MOST_TYPES)]
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    path = os.path.join(context.runtime.storage, "heap.txt")
+    path = os.path.join(context.runtime.records.storage, "heap.txt")
     make_folders(os.path.dirname(path), private=True)
     await _write(path, "\n".join([f"most memory used: {most:,} KiB", *lines]))
     return Says(f"What fills the memory is in {path}.")
@@ -123,7 +123,7 @@ def _bundle(words: str, context: CommandContext) -> dict[str, Any]:
         "system": platform.platform(),
         "terminal": {name: context.env.get(name, "") for name in ("TERM", "TERM_PROGRAM", "LANG", "TMUX")},
         "session": session.id,
-        "transcript": context.runtime.transcript,
+        "transcript": context.runtime.records.transcript,
         "model": session.state.model,
         "mode": session.state.mode,
         "entries": len(session.entries),

@@ -79,8 +79,8 @@ async def _persist(
     destination: Destination,
     context: CommandContext,
 ) -> None:
-    if context.runtime.persist is not None:
-        await context.runtime.persist({"type": deed, "directories": [path], "destination": destination})
+    if context.runtime.gate.persist is not None:
+        await context.runtime.gate.persist({"type": deed, "directories": [path], "destination": destination})
         context.settings.refresh()
 
 

@@ -112,7 +112,7 @@ async def preview_rewind(uuid: str, context: CommandContext) -> Rewound | None:
     Raises:
         SessionError: nothing is known about this prompt.
     """
-    checkpoints = context.runtime.checkpoints
+    checkpoints = context.runtime.records.checkpoints
     return None if checkpoints is None else await checkpoints.rewind(uuid, dry_run=True)
 
 
@@ -142,7 +142,7 @@ async def rewind_to(uuid: str, what: Restore, context: CommandContext, *, focus:
 
 
 async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> str:
-    checkpoints = context.runtime.checkpoints
+    checkpoints = context.runtime.records.checkpoints
     if checkpoints is None:
         if needed:
             raise UsageError("Files are not kept in this session: set fileCheckpointingEnabled to true.")

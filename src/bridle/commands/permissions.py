@@ -92,8 +92,10 @@ async def choose_mode(mode: Mode, context: CommandContext) -> None:
         UsageError: it was not made available when the session began.
     """
     state = context.session.state
-    if mode not in (*context.runtime.modes, state.mode):
-        raise UsageError(f"The mode {mode} is not available; these are: {', '.join(context.runtime.modes)}.")
+    if mode not in (*context.runtime.gate.modes, state.mode):
+        raise UsageError(
+            f"The mode {mode} is not available; these are: {', '.join(context.runtime.gate.modes)}."
+        )
     if (notice := mode_notice(state.mode, mode, state.rules)) is not None:
         context.runtime.channel.emit(Noticed(notice, "warning"))
     set_mode(context.session, context.runtime, mode)
@@ -114,12 +116,12 @@ async def sandbox(arguments: str, context: CommandContext) -> CommandResult:
     if wanted:
         raise UsageError("Use /sandbox, /sandbox on or /sandbox off.")
     settings = context.settings.config().settings.sandbox
-    boundary = context.runtime.sandbox
+    boundary = context.runtime.gate.sandbox
     lines = [f"The sandbox is {'on' if boundary is not None else 'off'} in this session."]
     if settings is not None and settings.network is not None:
         lines.append(f"Allowed domains: {', '.join(settings.network.allowed_domains or ()) or 'none'}.")
     if boundary is not None:
-        unasked = "without asking" if context.runtime.sandbox_allows else "after asking"
+        unasked = "without asking" if context.runtime.gate.sandbox_allows else "after asking"
         lines.append(f"Commands inside it run {unasked}.")
     return Shows(view="sandbox", text="\n".join(lines))
 
@@ -132,8 +134,8 @@ def _update(kind: Literal["addRules", "removeRules"], rule: Rule, where: Destina
 
 
 async def _apply(update: PermissionUpdate, context: CommandContext) -> None:
-    if update["destination"] in PERSISTENT and context.runtime.persist is not None:
-        await context.runtime.persist(update)
+    if update["destination"] in PERSISTENT and context.runtime.gate.persist is not None:
+        await context.runtime.gate.persist(update)
     session = context.session
     session.swap(rules=changed_rules(session.state.rules, update))
 

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
+from bridle.engine.runtime import Records
 from bridle.features.worktrees.session import SessionWorktree
 from bridle.transcripts import listing, management
 from bridle.transcripts import resume as resuming
@@ -70,16 +71,16 @@ def _follow(context: CommandContext, before: str, path: str) -> None:
     """Bring what knows the old conversation by its id up to the new one."""
     session, runtime = context.session, context.runtime
     kept = context.place.persist
-    asking = runtime.asking
+    asking, old = runtime.asking, runtime.records
     user = None if asking.user_id is None else asking.user_id.replace(before, session.id)
     context.server.change(
-        transcript=path if kept else None,
-        storage=path.removesuffix(".jsonl") if kept else runtime.storage.replace(before, session.id),
-        earlier=tuple(
-            dict.fromkeys((*origin_folders(session, runtime.env), runtime.storage, *runtime.earlier))
+        records=Records(
+            storage=path.removesuffix(".jsonl") if kept else old.storage.replace(before, session.id),
+            earlier=tuple(dict.fromkeys((*origin_folders(session, runtime.env), old.storage, *old.earlier))),
+            transcript=path if kept else None,
+            checkpoints=context.open_checkpoints(),
         ),
         asking=replace(asking, user_id=user),
-        checkpoints=context.open_checkpoints(),
     )
     context.hooks.move(path if kept else "")
     workspace = context.workspace
@@ -107,6 +108,6 @@ def _go_to_worktree(context: CommandContext) -> str:
 
 
 def _titled(context: CommandContext) -> str:
-    path = context.runtime.transcript
+    path = context.runtime.records.transcript
     info = None if path is None else listing.read_info(path)
     return f"“{info.summary}”" if info is not None else context.session.id

@@ -31,8 +31,8 @@ async def take_arrivals(turn: Turn) -> None:
         if said.block is not None:
             continue
         uuid = _record(turn, whole, said)
-        if turn.runtime.checkpoints is not None:
-            await turn.runtime.checkpoints.begin(uuid)
+        if turn.runtime.records.checkpoints is not None:
+            await turn.runtime.records.checkpoints.begin(uuid)
 
 
 def _follow_model(turn: Turn) -> None:

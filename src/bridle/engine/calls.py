@@ -210,7 +210,7 @@ class CallQueue:
             settled.output,
             limit=tool.max_result_chars if tool is not None else None,
             call_id=call.id,
-            storage=turn.runtime.storage,
+            storage=turn.runtime.records.storage,
         )
         result = result_block(call.id, normalise(output.content), is_error=output.is_error)
         job.result = result

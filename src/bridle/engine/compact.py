@@ -285,7 +285,7 @@ def _replace(
         summary.text,
         words=() if cut.head else words,
         pins=session.state.ledger.texts,
-        transcript=runtime.transcript,
+        transcript=runtime.records.transcript,
         in_turn=in_turn and not tail,
         partly=bool(cut.head),
     )

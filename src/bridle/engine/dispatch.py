@@ -144,7 +144,7 @@ async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) 
 
 def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
     """What a command runs in: rules for files, programs and hosts hold whatever it starts."""
-    sandbox = turn.runtime.sandbox
+    sandbox = turn.runtime.gate.sandbox
     if sandbox is None or not tool.shell:
         return sandbox
     from bridle.permissions.kernel_rules import denials
@@ -155,7 +155,7 @@ def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:
     """What keeps the files that a call may change; a command that only reads changes nothing."""
-    checkpoints = turn.runtime.checkpoints
+    checkpoints = turn.runtime.records.checkpoints
     reads = checkpoints is not None and tool.shell == "awaited" and only_reads(tool.subject(input))
     return None if reads else checkpoints
 
@@ -182,12 +182,12 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         call_id=call.id,
         session_id=turn.session.id,
         workspace=runtime.workspace,
-        storage=runtime.storage,
+        storage=runtime.records.storage,
         env=runtime.env,
         progress=progress,
         ask=runtime.channel.ask,
         consult=lambda question: consult(turn, question),
-        permit=Permit(sandbox=runtime.sandbox, hides=hides(turn.rules, lambda: standing(turn))),
+        permit=Permit(sandbox=runtime.gate.sandbox, hides=hides(turn.rules, lambda: standing(turn))),
         agent_id=turn.session.agent_id,
         offered=runtime.toolbox.names,
         services=lambda key: runtime.features.offered(key, call, turn),

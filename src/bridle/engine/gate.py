@@ -60,7 +60,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
         TurnedAway: nothing.
     """
     case = _case(call, tool, input, turn, hook=hook)
-    decision = turn.runtime.decide(case)
+    decision = turn.runtime.gate.decide(case)
     doubted = isinstance(decision, Ask)
     if tool.needs_person and isinstance(decision, Allow):
         reason = f"{tool.name} wants somebody to agree to each call"
@@ -132,7 +132,7 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
         call, input = read_call(changed, tool, turn)
         case = _case(call, tool, input, turn, hook=None)
         passage = Passage(call=call, input=input, case=case)
-    decision = turn.runtime.decide(case)
+    decision = turn.runtime.gate.decide(case)
     # A session that does not ask denies what it would ask about; that is not what the person was asked.
     if isinstance(decision, Deny) and decision.reason_type != "mode":
         await _turn_away(passage.call, tool, turn, decision)
@@ -182,7 +182,7 @@ def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | No
 
 def standing(turn: Turn) -> SessionPosition:
     runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
-    sandbox = runtime.sandbox
+    sandbox = runtime.gate.sandbox
     configuration = config_home(runtime.env)
     found = SessionPosition(
         rules=turn.rules,
@@ -191,14 +191,16 @@ def standing(turn: Turn) -> SessionPosition:
         start=workspace.start,
         origins=workspace.origins,
         roots=workspace.roots,
-        readable=(runtime.storage, *runtime.earlier, os.path.join(configuration, "plans")),
+        readable=(*runtime.records.folders, os.path.join(configuration, "plans")),
         home=runtime.env.get("HOME") or os.path.expanduser("~"),
         config_home=configuration,
-        confines=lambda command: sandbox is not None and runtime.sandbox_allows and sandbox.covers(command),
+        confines=lambda command: (
+            sandbox is not None and runtime.gate.sandbox_allows and sandbox.covers(command)
+        ),
         may_leave_sandbox=sandbox is None or sandbox.may_be_left,
         # Where nobody answers, the channel says so; then an ask is a denial.
         attended=True,
-        trusted=runtime.trusted,
+        trusted=runtime.gate.trusted,
         env=runtime.env,
     )
     return runtime.features.standing(turn, found)

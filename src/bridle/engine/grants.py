@@ -42,7 +42,7 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
             workspace.roots = (workspace.start, *changed_folders(workspace.roots, update)[1:])
         case "setMode":
             mode = mode_of(update)
-            if mode not in (*turn.runtime.modes, session.state.mode):
+            if mode not in (*turn.runtime.gate.modes, session.state.mode):
                 raise ValueError(f"this session may not switch to {mode}.")
             if (notice := mode_notice(session.state.mode, mode, session.state.rules)) is not None:
                 _warn(turn, notice)
@@ -50,10 +50,10 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
 
 
 async def _persist(turn: Turn, update: PermissionUpdate) -> None:
-    if turn.runtime.persist is None:
+    if turn.runtime.gate.persist is None:
         return
     try:
-        await turn.runtime.persist(update)
+        await turn.runtime.gate.persist(update)
     except (ConfigError, OSError) as error:
         _warn(turn, f"The permission holds for this session only, because it could not be saved: {error}")
 

@@ -77,8 +77,8 @@ async def _take_up(turn: Turn) -> Ending | None:
     waiting = deferred_call(session)
     # The result of a call that waits must stand before the prompt, which is recorded behind it.
     uuid = _record(turn, said) if waiting is None else turn.id
-    if runtime.checkpoints is not None:
-        await runtime.checkpoints.begin(uuid)
+    if runtime.records.checkpoints is not None:
+        await runtime.records.checkpoints.begin(uuid)
     await session.sync()
     if runtime.servers is not None:
         await runtime.servers.settle()

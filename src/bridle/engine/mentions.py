@@ -170,7 +170,7 @@ def _decision(path: str, turn: Turn, *, typed: bool) -> Decision:
         access=Access(reads=(path,)),
     )
     stand = standing(turn)
-    return turn.runtime.decide(prepare(asked, replace(stand, mode="default") if typed else stand))
+    return turn.runtime.gate.decide(prepare(asked, replace(stand, mode="default") if typed else stand))
 
 
 def _context(turn: Turn) -> ToolContext:
@@ -179,7 +179,7 @@ def _context(turn: Turn) -> ToolContext:
         call_id=turn.id,
         session_id=turn.session.id,
         workspace=runtime.workspace,
-        storage=runtime.storage,
+        storage=runtime.records.storage,
         env=runtime.env,
         progress=lambda _: None,
         ask=runtime.channel.ask,

@@ -15,7 +15,7 @@ from bridle.types.tool import Tool
 def objection(turn: Turn, tool: str, field: str, name: str) -> Ask | Deny | None:
     """The doubt that a rule raises about a call of `tool` for something of a name; None where none does."""
     asked = CallRequest(tool=tool, input={field: name}, subject=name, read_only=True)
-    decision = turn.runtime.decide(prepare(asked, standing(turn)))
+    decision = turn.runtime.gate.decide(prepare(asked, standing(turn)))
     return None if isinstance(decision, Allow) or decision.rule is None else decision
 
 

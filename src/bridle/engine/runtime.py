@@ -119,41 +119,59 @@ class Asking(Struct, frozen=True, kw_only=True):
     """A cap that the user set; answers that it cuts are continued but never escalated."""
 
 
+class Gate(Struct, frozen=True, kw_only=True):
+    """What decides about calls, and what answers to questions about them may change."""
+
+    decide: Callable[[Case], Decision]
+    modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
+    """The modes that an answer may switch to."""
+    trusted: bool = True
+    """Whether the user trusts the folder."""
+    sandbox: Sandbox | None = None
+    """What confines commands, where one is used."""
+    sandbox_allows: bool = True
+    """Commands that run in the sandbox need no approval."""
+    persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
+    """Writes an update that was agreed to into the settings file that it names."""
+
+
+class Records(Struct, frozen=True, kw_only=True):
+    """Where a conversation and what belongs to it are kept."""
+
+    storage: str
+    """The folder for what does not fit into the conversation."""
+    earlier: tuple[str, ...] = ()
+    """The folders of conversations that this one was copied from, and of those that this program had before.
+
+    Work that began in these still writes there."""
+    transcript: str | None = None
+    """The file with the whole conversation; None where none is kept."""
+    checkpoints: "Checkpoints | None" = None
+    """Keeps what files held before they were changed, where that is wanted."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Every folder in which work of this conversation may be kept, its own first."""
+        return (self.storage, *self.earlier)
+
+
 class Runtime(Struct, frozen=True, kw_only=True):
     provider: Provider
     channel: Channel
     workspace: Workspace
     toolbox: Toolbox
-    decide: Callable[[Case], Decision]
+    gate: Gate
+    records: Records
     briefing: Briefing
     facts: Callable[[str], ModelFacts]
     asking: Asking
-    storage: str
-    """The folder of what the conversation has put aside."""
-    earlier: tuple[str, ...] = ()
-    """The same of conversations that this one is a copy of, and of those that this program had before.
-
-    Work that began in these still writes there."""
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()
-    persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
-    """Writes an update that was agreed to into the settings file that it names."""
-    trusted: bool = True
-    """Whether the user has vouched for the folder."""
-    modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
-    """The modes that an answer may switch to."""
-    sandbox: Sandbox | None = None
-    sandbox_allows: bool = True
-    """Commands that run in the sandbox need no approval."""
-    checkpoints: "Checkpoints | None" = None
-    """Keeps what files held before they were changed, where that is wanted."""
     habits: CompactionSettings = CompactionSettings()
     """What the user has said about compaction."""
     restore: tuple[Callable[[], str | None], ...] = ()
     """What else the model must be told again after a compaction."""
-    transcript: str | None = None
-    """The file in which the whole conversation stands."""
     news: Callable[..., str | None] | None = None
     """What a conversation (the session) with certain tools should hear before its next step, if anything."""
     servers: "McpServers | None" = None

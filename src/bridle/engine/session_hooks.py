@@ -104,7 +104,7 @@ class SessionHooks:
         """Folders for hooks to leave things in, and whether they could be made."""
         self._ended = False
         self.listeners = Listeners()
-        folder = os.path.join(runtime.storage, "hooks")
+        folder = os.path.join(runtime.records.storage, "hooks")
         self._watch = FileWatch(self._note_change, interval=basis.watch_interval)
         self._effects = HookEffects(
             session,
@@ -118,7 +118,7 @@ class SessionHooks:
         self._reaper = Reaper()
         self._commands = CommandHooks(
             project_dir=runtime.workspace.start,
-            storage=runtime.storage,
+            storage=runtime.records.storage,
             env=lambda: runtime.env,
             reaper=self._reaper,
             sandbox=basis.sandbox,
@@ -346,7 +346,7 @@ class SessionHooks:
 
     def _scratchpad(self) -> str | None:
         """A folder of the session that hooks may use as they like; made when the first of them runs."""
-        folder = os.path.join(self._parts().storage, "scratchpad")
+        folder = os.path.join(self._parts().records.storage, "scratchpad")
         if folder not in self._scratchpads:
             try:
                 make_folders(folder, private=True)

@@ -34,7 +34,7 @@ async def open_place(
     Raises:
         ToolError: it cannot be made.
     """
-    if not runtime.trusted:
+    if not runtime.gate.trusted:
         raise ToolError("A work tree needs a folder that the user trusts: start the agent without isolation.")
     if runtime.hooks.listens_to("WorktreeCreate"):
         said = await runtime.hooks.fire(WorktreeCreate(worktree=name))

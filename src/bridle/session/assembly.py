@@ -14,7 +14,7 @@ from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
-from bridle.engine.runtime import Asking, Runtime
+from bridle.engine.runtime import Asking, Gate, Records, Runtime
 from bridle.engine.serve import Inbox
 from bridle.engine.session_tools import again, fitted, news
 from bridle.features.skills.feature import SESSION_SKILLS
@@ -109,23 +109,20 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         channel=parts.features.channel(relayed(base.channel, servers)),
         workspace=base.workspace,
         toolbox=parts.toolbox,
-        decide=decider(config.settings.auto_mode),
+        gate=_gate(base),
+        records=Records(
+            storage=base.storage,
+            earlier=base.earlier(),
+            transcript=transcript_of(setup, session),
+            checkpoints=parts.checkpoints,
+        ),
         briefing=await brief_at(base, parts, setup),
         facts=base.facts,
         asking=_asking(base),
-        storage=base.storage,
-        earlier=base.earlier(),
         env=env,
         hooks=base.hooks,
         limits=choices.choose_limits(options, env),
-        persist=persist_in(setup),
-        modes=permission_choices.choose_modes(options, config, env),
-        trusted=setup.trusted,
-        sandbox=base.sandbox,
-        sandbox_allows=permission_choices.is_unasked_inside(config),
-        checkpoints=parts.checkpoints,
         habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
-        transcript=transcript_of(setup, session),
         servers=servers,
         news=news(
             parts.deferring,
@@ -140,6 +137,19 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         attach=attach_to_prompt,
         commands=commands,
         defers=base.host.defers,
+    )
+
+
+def _gate(base: SessionBase) -> Gate:
+    setup = base.setup
+    options, config = setup.options, setup.config
+    return Gate(
+        decide=decider(config.settings.auto_mode),
+        modes=permission_choices.choose_modes(options, config, setup.env),
+        trusted=setup.trusted,
+        sandbox=base.sandbox,
+        sandbox_allows=permission_choices.is_unasked_inside(config),
+        persist=persist_in(setup),
     )
 
 

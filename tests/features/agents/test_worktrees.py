@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from bridle.host.git import worktrees
 from bridle.providers.scripted import calls, says
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import team, touch
+from tests.fakes.engine import with_gate
 
 _ENV = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
@@ -108,7 +107,7 @@ async def test_an_untrusted_folder_gets_no_work_tree(tmp_path: Path):
     project = _repository(tmp_path / "project")
     scripts = {"main": [says(_call()), says("ok")]}
     async with team(
-        project, scripts, agents=[_HELPER], change=lambda each: msgspec.structs.replace(each, trusted=False)
+        project, scripts, agents=[_HELPER], change=lambda each: with_gate(each, trusted=False)
     ) as made:
         await made.prompt()
     assert "trusts" in made.result("call-1")

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from bridle.commands.workflows import workflows
@@ -18,6 +17,7 @@ from bridle.transcripts.resume import resume
 from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.errors import ProviderError, ToolError, UsageError
 from tests.fakes.commanded import Commanded
+from tests.fakes.engine import with_records
 from tests.fakes.messages_server import MessagesServer, fault, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program, lines, user
@@ -114,10 +114,10 @@ async def test_a_process_that_goes_from_a_copy_back_finds_the_run_as_it_left_it(
         own = made.team.runtime
         made.team.runtime = _copy(tmp_path)(own)
         there = await made.finish(resume=first.id)
-        made.team.runtime = msgspec.structs.replace(own, earlier=(made.team.runtime.storage,))
+        made.team.runtime = with_records(own, earlier=(made.team.runtime.records.storage,))
         (view,) = await made.runs.views(made.team.runtime)
         here = await made.finish(resume=first.id)
-    assert view.agents == () and view.script_path.startswith(own.storage)
+    assert view.agents == () and view.script_path.startswith(own.records.storage)
     assert (answer_of(there), answer_of(here)) == ('["copy\'s"]', '["own"]')
 
 
@@ -189,9 +189,8 @@ def _copy(folder: Path) -> Callable[[Runtime], Runtime]:
     """A session that is a copy of the one in `folder`."""
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(
-            runtime, storage=str(folder / "copy"), earlier=(runtime.storage, *runtime.earlier)
-        )
+        earlier = runtime.records.folders
+        return with_records(runtime, storage=str(folder / "copy"), earlier=earlier)
 
     return change
 

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from bridle.engine.runtime import Runtime
@@ -12,6 +11,7 @@ from bridle.features.workflows.run import WorkflowRun
 from bridle.providers.scripted import says
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.permission import Case, Decision
+from tests.fakes.engine import with_gate
 from tests.fakes.processes import eventually
 from tests.fakes.workflows import Workshop, answer_of, save, workshop
 
@@ -150,9 +150,9 @@ async def test_calls_that_have_just_come_are_no_obstacle(tmp_path: Path):
                 # Before anything can come of the call that is being looked at.
                 asyncio.get_running_loop().call_soon(at[0].decide, 1, "restart")
                 at.clear()
-            return runtime.decide(case)
+            return runtime.gate.decide(case)
 
-        return msgspec.structs.replace(runtime, decide=decide)
+        return with_gate(runtime, decide=decide)
 
     async with workshop(tmp_path, scripts, env=_ENV, change=change) as made:
         at.append(run := await _begun(made, script))

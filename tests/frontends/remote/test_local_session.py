@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bridle.engine.serve import Inbox, Server
@@ -57,7 +58,8 @@ class Scene:
         runtime = make_runtime(folder, script, _writer(), channel=self.local)
         self.server = Server(self.session, runtime, self.inbox)
         modes = ("default", "acceptEdits", "plan", "bypassPermissions")
-        self.server.change(channel=self.channel, modes=modes)
+        gate = msgspec.structs.replace(self.server.runtime.gate, modes=modes)
+        self.server.change(channel=self.channel, gate=gate)
         inbound = Inbound(
             self.session,
             storage=lambda: str(folder / "storage"),

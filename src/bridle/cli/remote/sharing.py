@@ -171,7 +171,7 @@ class SessionSharing:
         setup = self._setup
         inbound = Inbound(
             self._session,
-            storage=lambda: server.runtime.storage,
+            storage=lambda: server.runtime.records.storage,
             inbound=lambda: setup.config.settings.cross_session_inbound or "accept",
             deliver=server.submit,
             env=setup.env,

@@ -103,7 +103,7 @@ class SessionFacts:
         roots = () if runtime is None else runtime.workspace.roots[1:]
         return {
             "session_id": self._session.id,
-            "transcript_path": (None if runtime is None else runtime.transcript) or "",
+            "transcript_path": (None if runtime is None else runtime.records.transcript) or "",
             "cwd": cwd,
             "workspace": {
                 "current_dir": cwd,

@@ -107,7 +107,7 @@ class SessionView:
             self.notifier,
             cwd=self._cwd,
             env=setup.env,
-            modes=lambda: () if self._server is None else self._server.runtime.modes,
+            modes=lambda: () if self._server is None else self._server.runtime.gate.modes,
             context_share=lambda: context_share(self.status()),
             start_afresh=self._start_afresh,
             tell=warn,

@@ -47,8 +47,8 @@ def _facts(context: CommandContext) -> Iterator[Fact]:
     if base := context.env.get("ANTHROPIC_BASE_URL"):
         yield Fact("Service", base)
     yield Fact("Mode", session.state.mode)
-    yield Fact("Sandbox", "off" if runtime.sandbox is None else "on")
-    yield Fact("Transcript", runtime.transcript or "not kept")
+    yield Fact("Sandbox", "off" if runtime.gate.sandbox is None else "on")
+    yield Fact("Transcript", runtime.records.transcript or "not kept")
     yield Fact("Configuration", config_home(context.env))
     sources = [f"{layer.source} ({layer.path})" for layer in config.layers]
     yield Fact("Settings", ", ".join(sources) or "none")

@@ -18,12 +18,12 @@ _MOST_AT_ONCE = 20
 
 def transcript_path(runtime: Runtime, agent_id: str) -> str:
     """The file of an agent's conversation."""
-    return os.path.join(runtime.storage, "subagents", f"agent-{agent_id}.jsonl")
+    return os.path.join(runtime.records.storage, "subagents", f"agent-{agent_id}.jsonl")
 
 
 def output_path(runtime: Runtime, agent_id: str) -> str:
     """The file in which it says along what it does."""
-    return os.path.join(runtime.storage, "tasks", f"{agent_id}.output")
+    return os.path.join(runtime.records.storage, "tasks", f"{agent_id}.output")
 
 
 def write_meta(runtime: Runtime, work: Assignment, *, process_session: str | None = None) -> None:
@@ -31,7 +31,7 @@ def write_meta(runtime: Runtime, work: Assignment, *, process_session: str | Non
 
     `process_session` is the conversation of a member that has a process of its own.
     """
-    if runtime.transcript is None:
+    if runtime.records.transcript is None:
         return
     meta = {
         "agentType": work.definition.name,
@@ -42,7 +42,7 @@ def write_meta(runtime: Runtime, work: Assignment, *, process_session: str | Non
         **({PROCESS_SESSION: process_session} if process_session else {}),
         **({"worktreePath": work.place.path} if work.place is not None else {}),
     }
-    path = os.path.join(runtime.storage, "subagents", f"agent-{work.agent_id}.meta.json")
+    path = os.path.join(runtime.records.storage, "subagents", f"agent-{work.agent_id}.meta.json")
     try:
         make_folders(os.path.dirname(path), private=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC

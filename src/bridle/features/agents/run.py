@@ -70,7 +70,7 @@ class AgentRun:
         """Hears how its job stands, where that is none of the session's."""
         self._log = AgentLog(output_path(lead.runtime, work.agent_id))
         self._began = lead.runtime.clock()
-        self._mail = Mail(agent_mailbox(lead.runtime.storage, work.agent_id), self.session)
+        self._mail = Mail(agent_mailbox(lead.runtime.records.storage, work.agent_id), self.session)
         self.mail: Mail | None = self._mail
         """Where to write to it; None once it takes nothing in any more."""
         self.over = asyncio.Event()

@@ -8,7 +8,7 @@ from msgspec import Struct
 from bridle.engine.assignment import Assignment
 from bridle.engine.cache_watch import CacheWatch
 from bridle.engine.consult import charged_to
-from bridle.engine.runtime import Arrivals, Briefing, Limits, Runtime
+from bridle.engine.runtime import Arrivals, Briefing, Limits, Records, Runtime
 from bridle.features.agents.channel import AgentView, SharedCheckpoints
 from bridle.features.agents.memory import memory_prompt
 from bridle.features.agents.records import most_depth, transcript_path
@@ -81,15 +81,24 @@ def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
             parallel_calls=lead.limits.parallel_calls,
             message_result_chars=lead.limits.message_result_chars,
         ),
-        checkpoints=None if lead.checkpoints is None else SharedCheckpoints(lead.checkpoints),
+        records=_records(lead, work),
         habits=habits,
         restore=(),
         watch=CacheWatch(),
-        transcript=None if lead.transcript is None else transcript_path(lead, work.agent_id),
         shape=work.shape,
         arrivals=own.arrivals,
         defers=False,
         features=lead.features.for_agent(work),
+    )
+
+
+def _records(lead: Runtime, work: Assignment) -> Records:
+    kept, shared = lead.records, lead.records.checkpoints
+    return Records(
+        storage=kept.storage,
+        earlier=kept.earlier,
+        transcript=None if kept.transcript is None else transcript_path(lead, work.agent_id),
+        checkpoints=None if shared is None else SharedCheckpoints(shared),
     )
 
 
@@ -106,7 +115,7 @@ def _effort(lead: Runtime, work: Assignment) -> str | None:
 
 def _briefing(lead: Runtime, work: Assignment, own: OwnParts, *, cwd: str, toolbox: Toolbox) -> Briefing:
     definition = work.definition
-    remembered = memory_prompt(definition, cwd=lead.workspace.start, env=lead.env, trusted=lead.trusted)
+    remembered = memory_prompt(definition, cwd=lead.workspace.start, env=lead.env, trusted=lead.gate.trusted)
     appended = f"\n\n{own.appended}" if own.appended else ""
     return lead.briefing.for_agent(
         f"{definition.prompt.strip()}{remembered}{appended}",

@@ -62,5 +62,7 @@ def begin_mode(lead: Turn, definition: AgentDefinition) -> Mode:
     current, wanted = lead.session.state.mode, definition.permission_mode
     if wanted is None or current in _LEADING:
         return current
-    approved_content = lead.runtime.trusted or definition.source != "project" or wanted in ("plan", "dontAsk")
-    return wanted if approved_content and wanted in lead.runtime.modes else current
+    approved_content = (
+        lead.runtime.gate.trusted or definition.source != "project" or wanted in ("plan", "dontAsk")
+    )
+    return wanted if approved_content and wanted in lead.runtime.gate.modes else current

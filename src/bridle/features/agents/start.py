@@ -311,7 +311,8 @@ async def agree(
     agents: "Agents", lead: Turn, updates: tuple[Mapping[str, Any], ...], *, without: str | None = None
 ) -> None:
     """What somebody agrees to for one agent holds for the session, and spares others the same question."""
-    runtime = msgspec.structs.replace(lead.runtime, persist=None, shape=None)
+    gate = msgspec.structs.replace(lead.runtime.gate, persist=None)
+    runtime = msgspec.structs.replace(lead.runtime, gate=gate, shape=None)
     await grant(Turn(lead.session, lead.prompt, runtime), updates)
     for given in updates:
         try:

@@ -50,12 +50,12 @@ def make_judge(settings: AutoMode | None, *, patience: float = _PATIENCE, during
         if needs_person(case, doubt):
             return doubt
         if case.mode == "plan":
-            if not during_plan or "auto" not in turn.runtime.modes:
+            if not during_plan or "auto" not in turn.runtime.gate.modes:
                 return doubt
             planned = system_text(rules, planning=True)
             answer = await _review(turn, case, doubt, rules=rules, system=planned, patience=patience)
             return _settled_plan(turn, case, doubt, answer)
-        if (allowed := without_review(case, turn.runtime.decide, rules)) is not None:
+        if (allowed := without_review(case, turn.runtime.gate.decide, rules)) is not None:
             return _allowed(turn, allowed)
         answer = await _review(turn, case, doubt, rules=rules, system=system, patience=patience)
         if isinstance(answer, str):
@@ -124,7 +124,7 @@ def _settled_plan(turn: Turn, case: Case, doubt: Ask, answer: Verdict | str) -> 
     """While planning, all but a clear yes leaves the refusal of the mode as it is."""
     if isinstance(answer, str) or answer.verdict != "allow" or turn.session.state.mode != "plan":
         return doubt
-    now = turn.runtime.decide(msgspec.structs.replace(case, rules=turn.rules))
+    now = turn.runtime.gate.decide(msgspec.structs.replace(case, rules=turn.rules))
     if planning_doubt(case, now) is None and not isinstance(now, Allow):
         return now
     return Allow(f"auto mode: {answer.reason}", "classifier")
@@ -133,7 +133,7 @@ def _settled_plan(turn: Turn, case: Case, doubt: Ask, answer: Verdict | str) -> 
 def _new_objection(turn: Turn, case: Case) -> Ask | Deny | None:
     """What the gate says against the call by now: rules and mode may have changed during the review."""
     state = turn.session.state
-    now = turn.runtime.decide(msgspec.structs.replace(case, rules=turn.rules, mode=state.mode))
+    now = turn.runtime.gate.decide(msgspec.structs.replace(case, rules=turn.rules, mode=state.mode))
     match now:
         case Allow():
             return None

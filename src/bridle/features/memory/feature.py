@@ -54,7 +54,7 @@ class MemoryFeature(Feature):
     def notes(self, turn: "Turn") -> Notes | None:
         if not self._keeps_notes:
             return None
-        return self.session_notes().standing(turn.session, turn.runtime.storage)
+        return self.session_notes().standing(turn.session, turn.runtime.records.storage)
 
     def side_tasks(self) -> Mapping[str, SideTask]:
         tasks: dict[str, SideTask] = {} if self._folder is None else {"memory": self._extract}

@@ -59,7 +59,7 @@ class SessionNotes:
         """
         del outcome
         tokens = tokens_now(session.history, session.state.measured, fixed=0)
-        path = notes_path(runtime.storage)
+        path = notes_path(runtime.records.storage)
         since = abs(tokens - self._covered.get(path, 0))
         if tokens < _FIRST_TOKENS or since < _STEP_TOKENS or not session.entries:
             return

@@ -65,7 +65,7 @@ class PlanModeFeature(Feature):
         return msgspec.structs.replace(
             question,
             input=with_plan(question.input, self._path(turn)),
-            suggestions=plan_suggestions(turn.runtime.modes),
+            suggestions=plan_suggestions(turn.runtime.gate.modes),
         )
 
     def restore(self, turn: "Turn") -> Sequence[str | None]:

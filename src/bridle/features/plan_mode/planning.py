@@ -45,7 +45,7 @@ class SessionPlanning:
         session, runtime = self._turn.session, self._turn.runtime
         if session.state.mode == "plan":
             before = session.state.pre_plan_mode or "default"
-            usable = before in (*runtime.modes, "default")
+            usable = before in (*runtime.gate.modes, "default")
             set_mode(session, runtime, before if usable and before != "plan" else "default")
         if rules := prompt_rules(prompts):
             await grant(self._turn, [rules])

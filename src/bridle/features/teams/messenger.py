@@ -146,7 +146,7 @@ class Messenger:
         deliver = self._team.deliver
         if deliver is None:
             raise ToolError("The main thread takes no messages here: say it in your report.")
-        box, lead = main_mailbox(self._turn.runtime.storage), self._agents.registry.lead
+        box, lead = main_mailbox(self._turn.runtime.records.storage), self._agents.registry.lead
         if lead is not None:
             box.remove(recorded(lead.session, box.waiting()))
         self._keep(box, letter, MAIN)
@@ -157,7 +157,7 @@ class Messenger:
         task = self._turn.runtime.workspace.tasks.find(to)
         agent_id = to if task is None else task.id
         if task is None:
-            agent_id = await asyncio.to_thread(named_before, self._turn.runtime.storage, to) or to
+            agent_id = await asyncio.to_thread(named_before, self._turn.runtime.records.storage, to) or to
         if agent_id == self._turn.session.agent_id:
             raise ToolError("That is you: write to somebody else.")
         if task is not None and task.kind != "local_agent":

@@ -93,7 +93,7 @@ class MemberProcesses:
             return self._decline(turn, work, reason)
         if (panes := await self._open_panes(turn, work)) is None:
             return None
-        self._storage = self._storage or turn.runtime.storage
+        self._storage = self._storage or turn.runtime.records.storage
         member = self._make(turn, work, resumes or new_uuid())
         summons = self._summon(turn, work)
         summons = msgspec.structs.replace(summons, session_id=member.session_id, resumes=resumes is not None)
@@ -123,10 +123,10 @@ class MemberProcesses:
     async def adopt(self) -> None:
         """Take up members of an earlier process of this session, whose questions wait."""
         turn = self._lead()
-        cards = await asyncio.to_thread(Roster(turn.runtime.storage).living)
+        cards = await asyncio.to_thread(Roster(turn.runtime.records.storage).living)
         if not cards:
             return
-        self._storage = turn.runtime.storage
+        self._storage = turn.runtime.records.storage
         for card in cards:
             definition = self._agents.find(card.agent_type)
             if definition is None:
@@ -230,7 +230,7 @@ class MemberProcesses:
         turn.runtime.channel.emit(Noticed(text, "notice"))
 
     def _make(self, turn: Turn, work: Assignment, session_id: str) -> MemberProcess:
-        storage = turn.runtime.storage
+        storage = turn.runtime.records.storage
         box = agent_mailbox(storage, work.agent_id)
         return MemberProcess(
             work, session_id=session_id, box=box, questions=Questions(storage, work.agent_id)

@@ -34,7 +34,7 @@ def named_fully(to: str, turn: Turn) -> str:
         return f"{PREFIX}{to.removeprefix(_ALSO)}"
     if ":" in to or Remotes(turn.runtime.env).find(to) is None:
         return to
-    near = turn.runtime.workspace.tasks.find(to) or named_before(turn.runtime.storage, to)
+    near = turn.runtime.workspace.tasks.find(to) or named_before(turn.runtime.records.storage, to)
     return to if near else f"{PREFIX}{to}"
 
 

@@ -45,7 +45,7 @@ def summons_for(options: SessionOptions, setup: AgentSetup, turn: Turn, work: As
         name=work.name or work.agent_id,
         team=work.team or "",
         leader=turn.session.id,
-        storage=turn.runtime.storage,
+        storage=turn.runtime.records.storage,
         session_id="",
         definition=work.definition,
         prompt=work.prompt,
@@ -57,7 +57,7 @@ def summons_for(options: SessionOptions, setup: AgentSetup, turn: Turn, work: As
         options=msgspec.Raw(msgspec.json.encode(_options(options, setup, turn, work))),
         env=_variables(turn, work),
         output_file=output_path(turn.runtime, work.agent_id),
-        trusted=turn.runtime.trusted,
+        trusted=turn.runtime.gate.trusted,
     )
 
 

@@ -56,7 +56,7 @@ class SessionWorkflows:
         source = await find_source(launch, turn, self._files(), folder)
         run_id = launch.resume or new_run_id()
         plan = _plan(source, turn, run_id=run_id, call_id=call_id, typed=typed)
-        own = RunFolder(turn.runtime.storage, run_id)
+        own = RunFolder(turn.runtime.records.storage, run_id)
         if folder is not None and folder.path != own.path:
             await asyncio.to_thread(_take_over, own, folder)
         run = WorkflowRun(turn, agents, plan, own)
@@ -91,12 +91,12 @@ class SessionWorkflows:
         Those of earlier processes and of the conversations that this one is a copy of are among them.
         """
         here = {run_id: run.view() for run_id, run in self._runs.items() if _counts(run, runtime)}
-        left = await asyncio.to_thread(_all_left, (runtime.storage, *runtime.earlier), frozenset(here))
+        left = await asyncio.to_thread(_all_left, runtime.records.folders, frozenset(here))
         return tuple(sorted((*here.values(), *left), key=lambda view: view.started))
 
     def ids(self, runtime: Runtime) -> tuple[str, ...]:
         """The names of all runs of the session."""
-        folders = run_folders((runtime.storage, *runtime.earlier))
+        folders = run_folders(runtime.records.folders)
         return tuple(dict.fromkeys((*self._runs, *(os.path.basename(folder.path) for folder in folders))))
 
     def folder(self, run_id: str, runtime: Runtime) -> RunFolder | None:
@@ -105,7 +105,7 @@ class SessionWorkflows:
             return None
         if (run := self._runs.get(run_id)) is not None and _counts(run, runtime):
             return run.folder
-        folders = (RunFolder(storage, run_id) for storage in (runtime.storage, *runtime.earlier))
+        folders = (RunFolder(storage, run_id) for storage in runtime.records.folders)
         return next((folder for folder in folders if folder.exists()), None)
 
     def interrupt(self) -> int:
@@ -175,7 +175,7 @@ def _plan(source: Source, turn: Turn, *, run_id: str, call_id: str, typed: bool)
 
 def _counts(run: WorkflowRun, runtime: Runtime) -> bool:
     """Whether a run of this process is that of the conversation, which may have gone on with it elsewhere."""
-    own = RunFolder(runtime.storage, run.plan.run_id)
+    own = RunFolder(runtime.records.storage, run.plan.run_id)
     return run.task.status == "running" or run.folder.path == own.path or not own.exists()
 
 

@@ -97,7 +97,7 @@ def peek(path: str, turn: Turn) -> Source | None:
     try:
         refuse_special(resolved)
         case = prepare(asked, standing(turn))
-        return _read(resolved, case) if isinstance(turn.runtime.decide(case), Allow) else None
+        return _read(resolved, case) if isinstance(turn.runtime.gate.decide(case), Allow) else None
     except ToolError:
         return None  # Running it will say why.
 

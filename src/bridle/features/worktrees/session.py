@@ -101,7 +101,7 @@ class SessionWorktree:
 
     def _known(self, path: str) -> str:
         workspace = self._runtime.workspace
-        if not self._runtime.trusted:
+        if not self._runtime.gate.trusted:
             raise ToolError("A work tree needs a folder that the user trusts.")
         wanted, here = os.path.realpath(workspace.resolve(path)), git.find_root(workspace.cwd)
         if wanted == here:

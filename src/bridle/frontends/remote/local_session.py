@@ -143,7 +143,7 @@ class LocalSession:
         self._server.runtime.channel.emit(Noticed(text, "notice"))
 
     def _modes(self) -> tuple[Mode, ...]:
-        return tuple(each for each in self._server.runtime.modes if each != "bypassPermissions")
+        return tuple(each for each in self._server.runtime.gate.modes if each != "bypassPermissions")
 
     def _state(self) -> Mapping[str, Any]:
         state, runtime = self._session.state, self._server.runtime

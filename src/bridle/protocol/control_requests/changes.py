@@ -40,10 +40,10 @@ async def set_permission_mode(dispatcher: ControlDispatcher, request: Mapping[st
     )
     if mode is None:
         raise UsageError(f"There is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
-    if mode not in (*dispatcher.runtime.modes, dispatcher.session.state.mode):
+    if mode not in (*dispatcher.runtime.gate.modes, dispatcher.session.state.mode):
         raise UsageError(
             f"The mode {mode} was not made available when the session began; these are: "
-            f"{', '.join(dispatcher.runtime.modes)}."
+            f"{', '.join(dispatcher.runtime.gate.modes)}."
         )
     if (
         notice := mode_notice(dispatcher.session.state.mode, mode, dispatcher.session.state.rules)
@@ -147,7 +147,7 @@ async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, A
 
 
 async def rewind_files(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
-    checkpoints = dispatcher.runtime.checkpoints
+    checkpoints = dispatcher.runtime.records.checkpoints
     if checkpoints is None:
         raise UsageError("File rewinding is not enabled.")
     prompt = str(request.get("user_message_id") or "")

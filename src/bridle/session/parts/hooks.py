@@ -72,7 +72,7 @@ def _make_hooks(
             agent_type=None if setup.agent is None else setup.agent.name,
             export=setup.env.__setitem__,
             wake=wake,
-            sandbox=_boundary(setup, runtime.sandbox),
+            sandbox=_boundary(setup, runtime.gate.sandbox),
             reload_skills=lambda: _reload_skills(runtime),
             resolve_model=lambda name: catalog.resolve(
                 name, setup.env, own=setup.config.raw.get("bridleModels")

@@ -361,7 +361,7 @@ class Chat:
 
     def _cycle_mode(self) -> None:
         session = self._talk.session
-        session.swap(mode=next_mode(session.state.mode, self._talk.server.runtime.modes))
+        session.swap(mode=next_mode(session.state.mode, self._talk.server.runtime.gate.modes))
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
 

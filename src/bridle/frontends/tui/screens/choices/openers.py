@@ -58,7 +58,7 @@ async def open_styles(context: CommandContext, screen: ScreenContext) -> OpenScr
 async def open_rewind(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Prompts to go back to."""
     points = list(reversed(rewind_points(context)))
-    checkpoints = context.runtime.checkpoints
+    checkpoints = context.runtime.records.checkpoints
     changes: dict[str, Rewound | None] = {point.uuid: None for point in points}
     for point in points[-_MOST_MEASURED:] if checkpoints is not None else ():
         try:

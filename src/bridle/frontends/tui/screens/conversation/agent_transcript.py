@@ -20,7 +20,7 @@ def agent_messages(runtime: Runtime, agent_id: str) -> Sequence[Mapping[str, Any
             return fold(load(path, team=True).entries).messages
         except OSError:
             return ()
-    for folder in (runtime.storage, *runtime.earlier):
+    for folder in runtime.records.folders:
         try:
             loaded = load(os.path.join(folder, "subagents", f"agent-{agent_id}.jsonl"), sidechain=True)
         except OSError:

@@ -105,7 +105,7 @@ async def open_sandbox(context: CommandContext, screen: ScreenContext) -> OpenSc
         network = None if settings is None else settings.network
         return SandboxFacts(
             mode=_boundary(is_on=is_wanted, is_unasked=is_unasked),
-            now=_boundary(is_on=runtime.sandbox is not None, is_unasked=runtime.sandbox_allows),
+            now=_boundary(is_on=runtime.gate.sandbox is not None, is_unasked=runtime.gate.sandbox_allows),
             may_leave=settings is None or settings.allow_unsandboxed_commands is not False,
             limits=(
                 ("may be worked in", context.workspace.roots),
