@@ -15,7 +15,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CHARTS = 6
 
 
-class Portion(Protocol):
+class WindowPart(Protocol):
     """A part of the context window."""
 
     @property
@@ -33,7 +33,9 @@ class Bar(Struct, frozen=True, kw_only=True):
     """How the value is said."""
 
 
-def context_picture(categories: Sequence[Portion], window: int, width: int, *, rows: int = 8) -> list[Line]:
+def context_picture(
+    categories: Sequence[WindowPart], window: int, width: int, *, rows: int = 8
+) -> list[Line]:
     """The window as a grid of squares, one colour for each category, with a legend beside or below it."""
     window = max(window, sum(max(0, each.tokens) for each in categories), 1)
     legend = _legend(categories, window)
@@ -96,7 +98,7 @@ def day_plot(
     return fit([*([(Span(one_line(label), MUTED),)] if label else []), *rows], width)
 
 
-def _grid(categories: Sequence[Portion], window: int, columns: int, rows: int) -> list[Line]:
+def _grid(categories: Sequence[WindowPart], window: int, columns: int, rows: int) -> list[Line]:
     total = columns * rows
     squares: list[Span] = []
     for index, each in enumerate(categories):
@@ -118,7 +120,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _legend(categories: Sequence[Portion], window: int) -> list[Line]:
+def _legend(categories: Sequence[WindowPart], window: int) -> list[Line]:
     lines: list[Line] = []
     for index, each in enumerate(categories):
         share = f"{max(0, each.tokens) / window:.1%}"
