@@ -2,6 +2,7 @@
 
 import ast
 
+from bridle.engine.runtime import Runtime
 from bridle.types.tool import ToolContext
 from tests.architecture.modules import SOURCE
 
@@ -21,6 +22,10 @@ def test_the_loop_the_step_the_calls_and_dispatch_name_no_feature():
 
 def test_a_tool_is_given_at_most_fourteen_things():
     assert len(ToolContext.__struct_fields__) <= 14
+
+
+def test_a_turn_works_with_at_most_twenty_things():
+    assert len(Runtime.__struct_fields__) <= 20
 
 
 def _names(file: str) -> set[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.commands.context import CommandContext
+from bridle.engine.runtime import ContextSources
 from bridle.hooks.handler import FunctionHook
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
@@ -88,7 +89,7 @@ async def test_rules_model_and_effort_count_for_the_turn_alone(tmp_path: Path):
         return Asks(content="go", shown="/mine", rules=(rule,), model="haiku", effort="low")
 
     commanded = Commanded(tmp_path, [says("ok"), says("ok")], sources=[_skill("mine", ask)])
-    commanded.server.change(attach=_spy(seen))
+    commanded.server.change(sources=ContextSources(attach=_spy(seen)))
     await commanded.prompt("/mine", "plain")
     models = [request.model for request in requests(commanded.server.runtime)]
     assert models == ["claude-haiku-5-5", "claude-sonnet-5-5"]

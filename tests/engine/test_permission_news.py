@@ -9,6 +9,7 @@ import pytest
 
 from bridle.engine.loop import run_turn
 from bridle.engine.permission_news import MARK, PermissionNews
+from bridle.engine.runtime import ContextSources
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, says
 from bridle.transcripts.session import Session
@@ -120,7 +121,9 @@ async def test_a_change_in_the_middle_reaches_the_next_request(tmp_path: Path):
         del toolbox
         return news.news(session)
 
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), news=told, workspace=workspace)
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, provider), sources=ContextSources(news=told), workspace=workspace
+    )
     await run_turn(session, Prompt(content="first", origin=TYPED), runtime)
     session.swap(mode="acceptEdits")
     await run_turn(session, Prompt(content="second", origin=TYPED), runtime)

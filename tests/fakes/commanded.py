@@ -13,6 +13,7 @@ from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.mentions import attach
+from bridle.engine.runtime import ContextSources
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.transcripts.store import TranscriptPath, begin, transcript_path
@@ -90,7 +91,7 @@ class Commanded:
         entrance = CommandInterpreter(self.context)
         self.server.interpret = entrance.interpret
         self.inbox.may_join = entrance.may_join
-        self.server.change(attach=attach)
+        self.server.change(sources=ContextSources(attach=attach))
 
     async def run(self, line: str) -> CommandResult:
         """What a command says when it is called by itself."""

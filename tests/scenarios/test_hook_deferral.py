@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.runtime import Runtime
+from bridle.engine.runtime import HostLink, Runtime
 from bridle.providers.scripted import calls, says
 from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.resume import resume
@@ -104,7 +104,7 @@ async def test_nothing_is_put_off_where_a_person_waits(tmp_path: Path):
     work = workshop.tool("Work", parallel=True, waits=False)
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, defers=False)
+        return msgspec.structs.replace(runtime, host=HostLink(defers=False))
 
     async with hooked(
         tmp_path, [says(calls("Work", name="a")), says("Done.")], work, change=change

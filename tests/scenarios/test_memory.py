@@ -10,7 +10,7 @@ import pytest
 from bridle.context.memory import topics
 from bridle.engine.feature import SideTask
 from bridle.engine.loop import run_turn
-from bridle.engine.runtime import Runtime
+from bridle.engine.runtime import HostLink, Runtime
 from bridle.engine.turn import Turn
 from bridle.features.budgets.token_goal import TokenGoal, goal_of
 from bridle.features.memory.documents import magic_title, update_documents
@@ -182,7 +182,7 @@ async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
     script = [says("Here."), says("There."), says("run it")]
     queue, channel, session = SideWorkFeature(tasks), FakeChannel(), make_session()
     runtime = make_runtime(tmp_path, script, channel=channel)
-    runtime = with_feature(msgspec.structs.replace(runtime, offer=wanted), queue)
+    runtime = with_feature(msgspec.structs.replace(runtime, host=HostLink(offer=wanted)), queue)
     for text in ("where?", "and now?"):
         await run_turn(session, Prompt(content=text, origin=TYPED), runtime)
     await queue.finish()

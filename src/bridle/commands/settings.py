@@ -41,7 +41,7 @@ async def config(arguments: str, context: CommandContext) -> CommandResult:
 
 async def output_style(arguments: str, context: CommandContext) -> CommandResult:
     current = context.settings.config().settings.output_style or "default"
-    names = context.runtime.styles()
+    names = context.runtime.sources.styles()
     if not arguments:
         listed = ", ".join(names)
         return Shows(view="output-style", text=f"The output style is {current}. Styles: {listed}.")

@@ -15,12 +15,12 @@ async def take_arrivals(turn: Turn) -> None:
     A prompt leaves the queue only when it is recorded: an interrupt in between leaves it for the next turn.
     """
     _follow_model(turn)
-    arrivals = turn.runtime.arrivals
+    arrivals = turn.runtime.host.arrivals
     if arrivals is None or first_objection(turn) is not None:
         return
     while (prompt := arrivals.peek()) is not None:
         said = await hear_prompt(turn, prompt)
-        attach = turn.runtime.attach
+        attach = turn.runtime.sources.attach
         whole = prompt if attach is None or prompt.meta else await attach(turn, prompt)
         if arrivals.peek() is not prompt:
             continue  # It was withdrawn, or a more urgent one came, while hooks looked at it.

@@ -326,7 +326,7 @@ def _words_budget(turn: Turn) -> int:
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
     features = turn.runtime.features.restored(turn)
-    return (*turn.runtime.restore, *(lambda text=text: text for text in features))
+    return (*turn.runtime.sources.restore, *(lambda text=text: text for text in features))
 
 
 async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:

@@ -89,8 +89,8 @@ def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
         hooks=NoHooks(),
         gate=replace(runtime.gate, persist=None),
         records=replace(runtime.records, checkpoints=None),
-        shape=None,
-        arrivals=None,
+        asking=replace(runtime.asking, shape=None),
+        host=replace(runtime.host, arrivals=None),
         limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
         features=runtime.features.for_hook_agent(),
     )

@@ -72,8 +72,8 @@ async def _take_up(turn: Turn) -> Ending | None:
     said = await hear_prompt(turn, prompt)
     if said.block is not None:
         return Ending("completed", text=refusal(prompt, said))
-    if runtime.attach is not None and not prompt.meta:
-        prompt = turn.prompt = await runtime.attach(turn, prompt)
+    if runtime.sources.attach is not None and not prompt.meta:
+        prompt = turn.prompt = await runtime.sources.attach(turn, prompt)
     waiting = deferred_call(session)
     # The result of a call that waits must stand before the prompt, which is recorded behind it.
     uuid = _record(turn, said) if waiting is None else turn.id
@@ -136,7 +136,7 @@ async def _work(turn: Turn) -> Ending:
     """Step until there is nothing left to do or a limit says stop."""
     resumes = nudges = refusals = stop_blocks = 0
     begun = ""
-    shape = turn.runtime.shape
+    shape = turn.runtime.asking.shape
     while (objection := first_objection(turn) or await make_room(turn)) is None:
         _tell_news(turn)
         step = await _step(turn)
@@ -178,7 +178,7 @@ async def _work(turn: Turn) -> Ending:
 def _tell_news(turn: Turn) -> None:
     """What has changed around the conversation stands before the step that it matters to."""
     session, runtime = turn.session, turn.runtime
-    told = None if runtime.news is None else runtime.news(session, runtime.toolbox)
+    told = None if runtime.sources.news is None else runtime.sources.news(session, runtime.toolbox)
     if text := "\n\n".join(filter(None, (told, *runtime.features.reminders(session)))):
         session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
 

@@ -117,6 +117,8 @@ class Asking(Struct, frozen=True, kw_only=True):
     extra: Mapping[str, Any] = {}
     max_tokens: int | None = None
     """A cap that the user set; answers that it cuts are continued but never escalated."""
+    shape: "AnswerShape | None" = None
+    """The shape that answers must have, where one was asked for."""
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -155,6 +157,32 @@ class Records(Struct, frozen=True, kw_only=True):
         return (self.storage, *self.earlier)
 
 
+class HostLink(Struct, frozen=True, kw_only=True):
+    """The program around the session, as a turn sees it."""
+
+    offer: HostOffer = HostOffer()
+    """What the host program brings."""
+    arrivals: Arrivals | None = None
+    """Prompts that come while a turn runs and may join it."""
+    leave: Callable[[], None] | None = None
+    """Ends the session after the running turn, where that is possible."""
+    defers: bool = True
+    """Hooks may defer calls to a later run, which makes no sense where a person waits."""
+
+
+class ContextSources(Struct, frozen=True, kw_only=True):
+    """What is added to a conversation besides prompts and results."""
+
+    attach: Callable[..., Awaitable[Prompt]] | None = None
+    """Adds to a prompt what it mentions, such as files; called with the turn and the prompt."""
+    news: Callable[..., str | None] | None = None
+    """What the model should know before its next step; called with the session and its tools."""
+    restore: tuple[Callable[[], str | None], ...] = ()
+    """What the model must be given again after a compaction."""
+    styles: Callable[[], Sequence[str]] = lambda: ("default",)
+    """The output styles that can be chosen."""
+
+
 class Runtime(Struct, frozen=True, kw_only=True):
     provider: Provider
     channel: Channel
@@ -165,38 +193,26 @@ class Runtime(Struct, frozen=True, kw_only=True):
     briefing: Briefing
     facts: Callable[[str], ModelFacts]
     asking: Asking
+    host: HostLink = HostLink()
+    sources: ContextSources = ContextSources()
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()
     habits: CompactionSettings = CompactionSettings()
     """What the user has said about compaction."""
-    restore: tuple[Callable[[], str | None], ...] = ()
-    """What else the model must be told again after a compaction."""
-    news: Callable[..., str | None] | None = None
-    """What a conversation (the session) with certain tools should hear before its next step, if anything."""
     servers: "McpServers | None" = None
     """The MCP servers of the session, where there are any."""
-    offer: HostOffer = HostOffer()
-    """What the host program brought along."""
-    shape: "AnswerShape | None" = None
-    """The shape that answers must have."""
-    arrivals: Arrivals | None = None
-    """Prompts that come while a turn runs and may join it."""
-    leave: Callable[[], None] | None = None
-    """Lets the session end after the turn that runs, where that can be."""
-    attach: Callable[..., Awaitable[Prompt]] | None = None
-    """Puts beside a prompt what it mentions, such as files: called with the turn and the prompt."""
     commands: "Commands | None" = None
     """The slash commands, where there are any."""
-    defers: bool = True
-    """Hooks may put calls off to a later run, which makes no sense where a person waits."""
     watch: CacheWatch = msgspec.field(default_factory=CacheWatch)
     """Notices when the cached prefix is lost."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
-    styles: Callable[[], Sequence[str]] = lambda: ("default",)
-    """The output styles that can be chosen."""
     clock: Callable[[], float] = time.monotonic
+
+    def without_shape(self) -> "Runtime":
+        """The same for work whose answers may have any shape."""
+        return msgspec.structs.replace(self, asking=msgspec.structs.replace(self.asking, shape=None))
 
     def window(self, model: str) -> Window:
         """The marks of a model's window."""

@@ -159,8 +159,8 @@ class Server:
         self._aliases: Mapping[str, str] | None = None
         """Names that stand for other tools; None while nobody has given any."""
         self._ended = asyncio.Event()
-        is_wired = runtime.arrivals is inbox
-        self.runtime = runtime if is_wired else replace(runtime, arrivals=inbox, leave=inbox.close)
+        is_wired = runtime.host.arrivals is inbox
+        self.runtime = runtime if is_wired else _wired(runtime, inbox)
         """What turns work with; a change counts from the next turn on."""
         inbox.jobs = self._jobs
         inbox.is_told = lambda note: self.runtime.workspace.is_told(note.origin.who)
@@ -194,9 +194,9 @@ class Server:
 
     def shape_answers(self, shape: "AnswerShape") -> None:
         """Let answers have a shape from the next turn on."""
-        if self.runtime.shape is None:
+        if self.runtime.asking.shape is None:
             self.change(toolbox=JoinedToolbox(self.runtime.toolbox, self._shape_tools))
-        self.change(shape=shape)
+        self.change(asking=replace(self.runtime.asking, shape=shape))
 
     def alias_tools(self, aliases: Mapping[str, str]) -> None:
         """Let calls of some names reach other tools from the next turn on."""
@@ -298,7 +298,7 @@ class Server:
         return await run_turn(self._session, prompt, self.runtime)
 
     def _shape_tools(self) -> tuple[Tool, ...]:
-        return () if self.runtime.shape is None else (self.runtime.shape.tool,)
+        return () if self.runtime.asking.shape is None else (self.runtime.asking.shape.tool,)
 
     def _tell(self, uuid: str | None, state: PromptState) -> None:
         if uuid is not None:
@@ -315,3 +315,8 @@ def _named(jobs: Sequence[Task]) -> str:
 def _is_awaited(task: Task) -> bool:
     """Whether a job will have something to say; what plugins watch lasts as long as the session."""
     return task.status == "running" and not (task.kind == "monitor" and not task.call_id)
+
+
+def _wired(runtime: Runtime, inbox: Inbox) -> Runtime:
+    """A runtime whose turns see what waits in the inbox."""
+    return replace(runtime, host=replace(runtime.host, arrivals=inbox, leave=inbox.close))

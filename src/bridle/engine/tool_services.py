@@ -28,7 +28,7 @@ class ToolServices(Feature):
         if key is PAUSE:
             return partial(_pause, turn)
         if key is LEAVE:
-            return turn.runtime.leave if turn.session.agent_id is None else None
+            return turn.runtime.host.leave if turn.session.agent_id is None else None
         if key is OBJECTIONS:
             from bridle.engine.call_hooks import hear_task
 
@@ -57,7 +57,7 @@ def _announce(turn: "Turn", text: str) -> None:
 
 async def _pause(turn: "Turn", seconds: float) -> float | None:
     """Wait until the time is over, or something comes in: then after how many seconds."""
-    arrivals, clock = turn.runtime.arrivals, turn.runtime.clock
+    arrivals, clock = turn.runtime.host.arrivals, turn.runtime.clock
     began = clock()
     try:
         async with asyncio.timeout(seconds):

@@ -73,8 +73,8 @@ class Turn:
 
     def begin(self) -> None:
         """What waits for turns hears that one begins."""
-        if self.runtime.shape is not None:
-            self.runtime.shape.begin()
+        if self.runtime.asking.shape is not None:
+            self.runtime.asking.shape.begin()
         for feature in self.runtime.features.at("begin_turn"):
             feature.begin_turn(self)
 

@@ -66,4 +66,4 @@ def tells_agent_text(setup: Setup, runtime: Runtime | None) -> bool:
     """Whether the text of agents is sent too."""
     if setup.options.forward_subagent_text or is_on(setup.env, "CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"):
         return True
-    return runtime is not None and runtime.offer.forward_subagent_text
+    return runtime is not None and runtime.host.offer.forward_subagent_text

@@ -14,7 +14,7 @@ from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
-from bridle.engine.runtime import Asking, Gate, Records, Runtime
+from bridle.engine.runtime import Asking, ContextSources, Gate, HostLink, Records, Runtime
 from bridle.engine.serve import Inbox
 from bridle.engine.session_tools import again, fitted, news
 from bridle.features.skills.feature import SESSION_SKILLS
@@ -116,6 +116,13 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
             transcript=transcript_of(setup, session),
             checkpoints=parts.checkpoints,
         ),
+        host=HostLink(arrivals=inbox, leave=inbox.close, defers=base.host.defers),
+        sources=ContextSources(
+            attach=attach_to_prompt,
+            news=news(parts.deferring, servers, parts.permissions.news),
+            restore=again(parts.deferring, parts.toolbox),
+            styles=extensions.style_names,
+        ),
         briefing=await brief_at(base, parts, setup),
         facts=base.facts,
         asking=_asking(base),
@@ -124,19 +131,8 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         limits=choices.choose_limits(options, env),
         habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
         servers=servers,
-        news=news(
-            parts.deferring,
-            servers,
-            parts.permissions.news,
-        ),
-        restore=again(parts.deferring, parts.toolbox),
-        styles=extensions.style_names,
         features=parts.features,
-        arrivals=inbox,
-        leave=inbox.close,
-        attach=attach_to_prompt,
         commands=commands,
-        defers=base.host.defers,
     )
 
 

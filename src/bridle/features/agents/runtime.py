@@ -73,7 +73,9 @@ def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
         briefing=lead.briefing
         if work.fork
         else _briefing(lead, work, own, cwd=workspace.cwd, toolbox=toolbox),
-        asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None),
+        asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None, shape=work.shape),
+        host=msgspec.structs.replace(lead.host, arrivals=own.arrivals, defers=False),
+        sources=msgspec.structs.replace(lead.sources, restore=()),
         hooks=AgentView(hooks, own.stopped, reminder=definition.reminder),
         limits=Limits(
             max_turns=definition.max_turns,
@@ -83,11 +85,7 @@ def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
         ),
         records=_records(lead, work),
         habits=habits,
-        restore=(),
         watch=CacheWatch(),
-        shape=work.shape,
-        arrivals=own.arrivals,
-        defers=False,
         features=lead.features.for_agent(work),
     )
 

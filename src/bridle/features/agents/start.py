@@ -312,7 +312,7 @@ async def agree(
 ) -> None:
     """What somebody agrees to for one agent holds for the session, and spares others the same question."""
     gate = msgspec.structs.replace(lead.runtime.gate, persist=None)
-    runtime = msgspec.structs.replace(lead.runtime, gate=gate, shape=None)
+    runtime = msgspec.structs.replace(lead.runtime.without_shape(), gate=gate)
     await grant(Turn(lead.session, lead.prompt, runtime), updates)
     for given in updates:
         try:

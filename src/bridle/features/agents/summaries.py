@@ -70,7 +70,7 @@ class AgentSummaries:
         while True:
             await asyncio.sleep(self._seconds)
             runtime = self._runtime()
-            if runtime is None or not runtime.offer.agent_progress_summaries or is_on(runtime.env, _OFF):
+            if runtime is None or not runtime.host.offer.agent_progress_summaries or is_on(runtime.env, _OFF):
                 continue
             for agent_id in tuple(self._fresh & self._tasks.keys()):
                 self._fresh.discard(agent_id)

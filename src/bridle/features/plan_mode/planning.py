@@ -104,7 +104,7 @@ def _rules(turn: Turn, path: str) -> str:
     if turn.session.agent_id is not None and not _can_hand_in(turn):
         return plans.agent_reminder()
     words = plans.full_reminder if _can_hand_in(turn) else plans.answered_reminder
-    return words(path, exists=os.path.exists(path), workflow=turn.runtime.offer.plan_mode_instructions)
+    return words(path, exists=os.path.exists(path), workflow=turn.runtime.host.offer.plan_mode_instructions)
 
 
 def _can_hand_in(turn: Turn) -> bool:

@@ -58,7 +58,7 @@ async def suggest_when_asked(session: Session, runtime: Runtime, outcome: Outcom
     Raises:
         ToolError: the model could not be asked.
     """
-    if not runtime.offer.prompt_suggestions or session.state.mode == "plan":
+    if not runtime.host.offer.prompt_suggestions or session.state.mode == "plan":
         return
     if sum(entry["type"] == "user" and is_prompt(entry) for entry in session.entries) > 1:
         await suggest_prompt(session, runtime, outcome)

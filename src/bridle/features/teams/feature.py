@@ -134,7 +134,7 @@ class TeamsFeature(Feature):
 
         session, env = context.session, context.env
         name = team_name(env, session.id) or session.id
-        quiet = msgspec.structs.replace(context.runtime(), shape=None)
+        quiet = context.runtime().without_shape()
         nothing = Prompt(content="", origin=PROGRAM, meta=True)
         processes = MemberProcesses(
             agents,

@@ -242,4 +242,4 @@ def _named(question: Question, member: MemberProcess) -> Question:
 
 def _quiet(turn: Turn) -> Any:
     """The parts of a turn for work that is nobody's prompt."""
-    return msgspec.structs.replace(turn.runtime, shape=None)
+    return turn.runtime.without_shape()

@@ -21,7 +21,7 @@ _LARGEST_SEED = 1_000_000
 
 async def interrupt(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     dispatcher.server.interrupt()
-    if not dispatcher.runtime.offer.per_task_stop:
+    if not dispatcher.runtime.host.offer.per_task_stop:
         dispatcher.runtime.features.interrupt()
     if request.get("cancel_queued") is True:
         return {"still_queued": [], "cancelled": dispatcher.server.withdraw()}

@@ -49,7 +49,7 @@ async def get_context_usage(dispatcher: ControlDispatcher, request: Mapping[str,
         "systemTools": [{"name": each.name, "tokens": each.tokens} for each in items.get("system_tools", ())],
         "agents": [
             {"agentType": name, "source": "sdk", "tokens": estimate(str(agent.get("description") or ""))}
-            for name, agent in dispatcher.runtime.offer.agents.items()
+            for name, agent in dispatcher.runtime.host.offer.agents.items()
         ],
         "isAutoCompactEnabled": found.automatic,
         "apiUsage": last.usage.to_api() if last is not None else None,

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured import AnswerShape
 from bridle.features.agents.feature import AGENTS
@@ -53,7 +55,7 @@ async def initialize(dispatcher: ControlDispatcher, request: Mapping[str, Any]) 
 
 def _take_over(dispatcher: ControlDispatcher, offer: HostOffer) -> None:
     """Let the parts of the session have what the host brings for them."""
-    dispatcher.server.change(offer=offer)
+    dispatcher.server.change(host=replace(dispatcher.runtime.host, offer=offer))
     dispatcher.server.alias_tools(offer.tool_aliases)
     runtime, brought = dispatcher.runtime, offer.servers
     if (agents := runtime.features.find(AGENTS)) is not None:
@@ -132,7 +134,7 @@ def _answer(dispatcher: ControlDispatcher) -> Frame:
         "commands": listed_commands(dispatcher.runtime.commands),
         "agents": agents_of(dispatcher.runtime),
         "output_style": offer.output_style,
-        "available_output_styles": list(dispatcher.runtime.styles()),
+        "available_output_styles": list(dispatcher.runtime.sources.styles()),
         "models": list(offer.models),
         "account": dict(offer.account),
         "pid": os.getpid(),

@@ -189,7 +189,7 @@ async def reload_plugins(dispatcher: ControlDispatcher, request: Mapping[str, An
 
 async def reload_output_styles(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     del request
-    return {"available_output_styles": list(dispatcher.runtime.styles())}
+    return {"available_output_styles": list(dispatcher.runtime.sources.styles())}
 
 
 def _editability(rule: Rule) -> str:

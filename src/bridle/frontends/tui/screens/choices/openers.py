@@ -52,7 +52,9 @@ async def open_styles(context: CommandContext, screen: ScreenContext) -> OpenScr
     """The output styles."""
     del screen
     current = context.settings.config().settings.output_style or "default"
-    return fixed(styles_view([StyleRow(name=name) for name in context.runtime.styles()], current=current))
+    return fixed(
+        styles_view([StyleRow(name=name) for name in context.runtime.sources.styles()], current=current)
+    )
 
 
 async def open_rewind(context: CommandContext, screen: ScreenContext) -> OpenScreen:
