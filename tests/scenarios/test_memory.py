@@ -176,7 +176,7 @@ async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1
 
     wanted = HostOffer(prompt_suggestions=True)
-    channel, _, provider = await _worked(tmp_path, tasks, offer=wanted)
+    channel, _, provider = await _worked(tmp_path, tasks, host=HostLink(offer=wanted))
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1, "one prompt is little to go by"
 
     script = [says("Here."), says("There."), says("run it")]

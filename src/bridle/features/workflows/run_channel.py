@@ -33,10 +33,9 @@ def lead_of(turn: Turn, answered: Callable[[str], None]) -> Turn:
     workspace = Workspace(before.start, tasks=lambda: before.tasks, extra_roots=before.roots[1:])
     workspace.cwd, workspace.origins = before.cwd, before.origins
     own = msgspec.structs.replace(
-        runtime,
+        runtime.without_shape(),
         channel=RunChannel(runtime.channel, answered),
         workspace=workspace,
-        shape=None,
-        arrivals=None,
+        host=msgspec.structs.replace(runtime.host, arrivals=None),
     )
     return Turn(turn.session, turn.prompt, own)
