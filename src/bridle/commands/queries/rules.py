@@ -1,6 +1,7 @@
 """Permission rules, working folders and refusals, with where each comes from."""
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +33,8 @@ class DenialRow(Struct, frozen=True, kw_only=True):
     tool: str
     subject: str
     """What the call was given, as JSON."""
+    rule: str
+    """A rule that would allow this call and as little else as possible; empty where there is none."""
 
 
 class FolderRow(Struct, frozen=True, kw_only=True):
@@ -72,8 +75,31 @@ def folder_rows(workspace: Workspace) -> tuple[FolderRow, ...]:
 def recent_denials(last: Outcome | None) -> tuple[DenialRow, ...]:
     """The calls of the last turn that were turned away."""
     denials = () if last is None else last.denials
-    return tuple(DenialRow(tool=each.tool_name, subject=_subject(each)) for each in denials)
+    return tuple(
+        DenialRow(tool=each.tool_name, subject=_subject(each), rule=_rule_for(each)) for each in denials
+    )
 
 
 def _subject(denial: Denial) -> str:
     return msgspec.json.encode(encodable_value(denial.tool_input)).decode()[:_LONGEST_SUBJECT]
+
+
+def _rule_for(denial: Denial) -> str:
+    """A rule for the very call; empty where none can be written: one for the tool would allow too much."""
+    given, tool = denial.tool_input, denial.tool_name
+    content: str | None = None
+    if isinstance(command := given.get("command"), str):
+        content = "" if "\n" in command else command.replace("*", "\\*")
+    elif isinstance(path := given.get("file_path") or given.get("notebook_path"), str):
+        # A rule begins at the root of the file system with two slashes.
+        content = f"/{path}" if path.startswith("/") else ""
+    elif isinstance(url := given.get("url"), str):
+        content = f"domain:{host}" if (host := _host(url)) else ""
+    return "" if content == "" else write(Rule(effect=Effect.ALLOW, tool=tool, content=content))
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

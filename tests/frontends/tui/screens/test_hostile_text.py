@@ -94,7 +94,7 @@ def _permissions(t: str) -> Any:
             mode=t,
             rules=(RuleRow(effect=Effect.ALLOW, text=t, source=t, file=t, fault=t),),
             folders=(FolderRow(path=t, source=t),),
-            denials=(DenialRow(tool=t, subject=t),),
+            denials=(DenialRow(tool=t, subject=t, rule=t),),
         )
     )
 

@@ -1,6 +1,8 @@
 from typing import Any
 
-from bridle.commands.queries.rules import DenialRow, FolderRow, RuleRow
+import pytest
+
+from bridle.commands.queries.rules import DenialRow, FolderRow, RuleRow, recent_denials
 from bridle.frontends.tui.screens.session.permissions import (
     AddFolder,
     AddRule,
@@ -9,7 +11,10 @@ from bridle.frontends.tui.screens.session.permissions import (
     RemoveRule,
     permissions_view,
 )
+from bridle.permissions.rules import parse, write
 from bridle.types.permission import Effect
+from bridle.types.turn import Denial, Outcome
+from bridle.types.usage import Usage
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _DATA = Permissions(
@@ -26,7 +31,9 @@ _DATA = Permissions(
         RuleRow(effect=Effect.DENY, text="Read(.env)", source="projectSettings"),
     ),
     folders=(FolderRow(path="/proj/app", source=""), FolderRow(path="/proj/lib", source="localSettings")),
-    denials=(DenialRow(tool="Bash", subject='{"command":"git push --force"}'),),
+    denials=(
+        DenialRow(tool="Bash", subject='{"command":"git push --force"}', rule="Bash(git push --force)"),
+    ),
 )
 
 
@@ -86,8 +93,37 @@ def test_folders_are_added_and_removed_but_not_the_working_folder():
 
 def test_a_denied_call_can_be_allowed_from_now_on():
     asked: list[Any] = []
-    _shown(asked, tab=4).press("a").type("(git push *)").press("enter", "enter")
-    assert asked == [AddRule("allow", "Bash(git push *)", "localSettings")]
+    _shown(asked, tab=4).press("a", "enter", "enter")
+    assert asked == [AddRule("allow", "Bash(git push --force)", "localSettings")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "input", "rule"),
+    [
+        ("Bash", {"command": "rm *.o"}, r"Bash(rm \\*.o)"),
+        ("Bash", {"command": "a\nb"}, ""),
+        ("Edit", {"file_path": "/srv/x (1)"}, r"Edit(//srv/x \(1\))"),
+        ("WebFetch", {"url": "https://example.org/x"}, "WebFetch(domain:example.org)"),
+        ("WebFetch", {"url": "https://[x"}, ""),
+        ("mcp__s__t", {"text": "x"}, "mcp__s__t"),
+    ],
+)
+def test_the_rule_for_a_denied_call_allows_little_else(tool: str, input: dict[str, Any], rule: str):
+    outcome = Outcome(
+        subtype="success",
+        reason="completed",
+        is_error=False,
+        num_turns=1,
+        duration_ms=1,
+        duration_api_ms=1,
+        usage=Usage(),
+        total_cost_usd=0,
+        spend={},
+        denials=(Denial(tool, "toolu_1", input),),
+    )
+    (row,) = recent_denials(outcome)
+    assert row.rule == rule
+    assert not rule or write(parse(rule, Effect.ALLOW)) == rule
 
 
 def test_new_data_appears_in_the_open_view():

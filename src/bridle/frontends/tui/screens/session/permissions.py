@@ -152,7 +152,7 @@ def _denials_pane(data: Permissions, do: Do) -> ListPane[DenialRow]:
                 key="a",
                 words="allow from now on",
                 ask="Rule that allows it",
-                initial=lambda row: row.tool,
+                initial=lambda row: row.rule,
                 check=lambda _, text: "" if text else "type a rule",
                 choices=lambda _: DESTINATIONS,
                 act=lambda _, given: AddRule("allow", given.text, given.choice),
