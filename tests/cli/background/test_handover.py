@@ -263,7 +263,7 @@ async def test_what_cannot_go_on_stays(tmp_path: Path, flags: tuple[str, ...]):
             await terminal.ready()
             await terminal.say("/bg")
             await terminal.until(
-                lambda screen: "Nothing was said" in screen.text or "not kept" in screen.text
+                lambda screen: "Nothing was said" in screen.text or "not saved on disk" in screen.text
             )
             assert is_running(terminal.process.pid)
         assert await bridle.agents("--all") == []

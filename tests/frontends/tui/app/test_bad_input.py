@@ -104,7 +104,9 @@ async def _clear(terminal: Terminal) -> None:
     terminal.type(words := "draft 0.")
     await terminal.until_text(words)
     for count in range(1, 10):
-        if f"❯ {words}" in terminal.emulator.rows and "to interrupt" not in terminal.emulator.text:
+        # Until the turn has come to its end, another Ctrl-C would interrupt it once more and clear nothing.
+        await terminal.until(lambda screen: "to interrupt" not in screen.text)
+        if f"❯ {words}" in terminal.emulator.rows:
             break
         terminal.type("\x03" + (words := f"draft {count}."))
         await terminal.until_text(words)
