@@ -72,6 +72,14 @@ def test_nothing_has_no_parts_and_no_fault(command: str):
     assert read(command).fault is None
 
 
+@pytest.mark.parametrize("command", ["ls {a,b}*$x", "cat ~/$x*'?'", "echo {a,b}'*'$x?"])
+def test_patterns_beside_braces_and_variables_are_read(command: str):
+    reading = read(command)
+
+    assert reading.fault is None
+    assert reading.parts[0].text == command
+
+
 @pytest.mark.parametrize("command", ["echo 'ünïcödé'", "grep -r 日本 src", "echo '🙂'", "ls naïve.txt"])
 def test_letters_of_any_language_are_fine(command: str):
     reading = read(command)

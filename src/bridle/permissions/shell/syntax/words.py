@@ -300,9 +300,9 @@ class _Scan:
         self.skeleton.append(skeleton)
 
     def word(self, start: int) -> Word:
-        skeleton = "".join(self.skeleton)
+        value, skeleton = "".join(self.value), "".join(self.skeleton)
         pieces = self._pieces(start, skeleton) if self.expanded else ()
-        value = "".join(self.value if pieces else self._apart())
+        written = "".join(self._apart()) if self.expanded and not pieces else value
         doubt, glob = self.doubt, None
         splits = self.splits
         if _has_braces(skeleton):
@@ -316,11 +316,11 @@ class _Scan:
             if not known or not self.source.home:
                 doubt = doubt or "a tilde"
             else:
-                value = self.source.home + value[1:]
+                value, written = self.source.home + value[1:], self.source.home + written[1:]
                 glob = None if glob is None else self.source.home + glob[1:]
         return Word(
             readable(self.text[start : self.at]),
-            readable(value),
+            readable(written),
             doubt,
             None if glob is None else readable(glob),
             splits,
