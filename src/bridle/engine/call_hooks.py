@@ -30,7 +30,7 @@ async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable
     """Whether a call that a hook puts off can be; otherwise it goes on as if the hook had said nothing."""
     if turn.runtime.host.defers and await is_alone():
         return True
-    why = "it is not the only one" if turn.runtime.host.defers else "somebody waits for it"
+    why = "it is not the only one" if turn.runtime.host.defers else "someone is waiting for it"
     turn.runtime.channel.emit(Noticed(f"A call of {call.name} cannot be put off: {why}.", "warning"))
     return False
 
