@@ -15,8 +15,8 @@ from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, from_layers
 from bridle.host.reaper import Reaper
-from bridle.types.hook import Stop
-from bridle.types.hook_calls import PreToolUse
+from bridle.types.hooks.calls import PreToolUse
+from bridle.types.hooks.events import Stop
 
 _EVENT = PreToolUse(tool="Bash", input={"command": "ls -la"}, call_id="toolu_1")
 _UNHEARD = 20_000

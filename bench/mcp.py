@@ -35,8 +35,8 @@ async def main(count: int, each: int) -> None:
     began = time.perf_counter()
     from bridle.mcp.client_requests import RequestContext
     from bridle.mcp.servers import Servers, ServersContext
-    from bridle.types.mcp import Server, StdioServer
     from bridle.types.question import Answer, Question, Refused
+    from bridle.types.services.mcp import Server, StdioServer
     from bridle.types.tool import Tool
 
     async def nobody(question: Question) -> Answer:

@@ -18,7 +18,7 @@ from bridle.host.background import BackgroundShells
 from bridle.host.shell import command_line, shell_environment
 from bridle.host.wall.probe import describe
 from bridle.permissions.files.protected_names import FILES, FOLDERS
-from bridle.types.wall import View
+from bridle.types.sandbox import View
 
 _BUDGET_MS = 3.0
 _COMMANDS = (

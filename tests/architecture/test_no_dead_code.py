@@ -18,7 +18,7 @@ _FOR_OTHERS = {
 }
 """Modules that nothing in src imports, and why they stay."""
 _STARTED = {"__main__", "__init__"}
-_PUBLIC = ("sdk/", "types/plugin.py", "providers/scripted.py")
+_PUBLIC = ("sdk/", "types/services/plugins.py", "providers/scripted.py")
 """What programs import that use bridle as a library."""
 
 

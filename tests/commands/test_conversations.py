@@ -13,7 +13,7 @@ from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
-from bridle.types.event import CompactionFinished, SessionNamed
+from bridle.types.event import CompactionFinished, SessionRenamed
 from tests.fakes.commanded import Commanded
 from tests.fakes.engine import requests
 from tests.fakes.repositories import repository
@@ -186,14 +186,14 @@ async def _in_another_session(folder: Path, commanded: Commanded) -> Commanded:
 async def test_renaming_is_bounded_and_told(tmp_path: Path):
     commanded = Commanded(tmp_path)
     await commanded.run(f"/rename {'long ' * 100}")
-    (named,) = commanded.channel.of(SessionNamed)
+    (named,) = commanded.channel.of(SessionRenamed)
     assert len(named.title) <= 200
 
 
 async def test_a_name_can_be_left_to_the_model(tmp_path: Path):
     commanded = Commanded(tmp_path, [says("one"), says("`red-apples`")])
     await commanded.prompt("apples", "/rename")
-    assert commanded.channel.of(SessionNamed)[0].title == "red-apples"
+    assert commanded.channel.of(SessionRenamed)[0].title == "red-apples"
 
 
 async def test_a_question_on_the_side_leaves_no_trace(tmp_path: Path):

@@ -11,7 +11,7 @@ from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
 from bridle.types.block import text_block
 from bridle.types.command import Asks, Command, CommandResult, Says
-from bridle.types.event import CommandSaid, ConversationReset, TurnFinished, TurnStarted
+from bridle.types.event import CommandReplied, ConversationReset, TurnFinished, TurnStarted
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.turn import Prompt
@@ -39,7 +39,7 @@ async def test_a_command_that_says_something_asks_no_model_and_counts_no_turn(tm
     assert (outcome.reason, outcome.num_turns, outcome.is_error) == ("command", 0, False)
     assert commanded.said == [outcome.text] and outcome.text.startswith("Effort is")
     kinds = [type(event) for event in commanded.channel.events]
-    assert kinds == [TurnStarted, CommandSaid, TurnFinished]
+    assert kinds == [TurnStarted, CommandReplied, TurnFinished]
 
 
 async def test_a_command_that_stands_for_a_prompt_is_sent_with_its_text_beside_it(tmp_path: Path):

@@ -14,7 +14,7 @@ from bridle.features.budgets.token_goal import goal_of
 from bridle.providers.scripted import says
 from bridle.types.command import may_call
 from bridle.types.origin import Origin, Source
-from bridle.types.slash import begins_with_slash, read_slashed
+from bridle.types.slash import begins_with_slash, read_slash_line
 from bridle.types.turn import Prompt
 from tests.fakes.commanded import Commanded
 from tests.fakes.features import feature_commands
@@ -121,7 +121,7 @@ async def test_the_first_words_of_a_file_before_the_users_are_the_files(tmp_path
 @given(st.text(max_size=12), st.text(max_size=6), st.sampled_from(("permissions", "model", "clear")))
 def test_a_text_calls_a_command_for_one_reader_as_for_the_other(before: str, after: str, name: str):
     text = f"{before}/{name}{after}"
-    slashed = read_slashed(text)
+    slashed = read_slash_line(text)
     called = read_invocation(Prompt(content=text, origin=Origin(source="typed")), Registry())
     assert begins_with_slash(text) or slashed is None
     assert (called is not None) == (slashed is not None and slashed.plain == name) or called is None

@@ -14,7 +14,7 @@ from bridle.providers.scripted import says
 from bridle.types.command import Says, Shows
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Effect
-from bridle.types.workflow import read_arguments
+from bridle.types.services.workflows import read_arguments
 from tests.fakes.commanded import Commanded
 from tests.fakes.processes import eventually
 from tests.fakes.workflows import Workshop, answer_of, save, workshop

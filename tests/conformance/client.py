@@ -23,8 +23,8 @@ from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import Servers, ServersContext
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import HttpServer, OAuthSettings, Server
 from bridle.types.question import Answer, ElicitationQuestion, Permitted, Question, Supplied
+from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
 
 _CIMD = "https://conformance-test.local/client-metadata.json"
 _NAME = "conformance"

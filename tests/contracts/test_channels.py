@@ -18,8 +18,8 @@ from bridle.types.block import AssistantMessage, result_block, text_block
 from bridle.types.event import (
     Answered,
     ApiFault,
-    AssistantSaid,
-    CommandSaid,
+    AssistantReplied,
+    CommandReplied,
     CompactionFinished,
     CompactionStarted,
     ConversationReset,
@@ -34,7 +34,7 @@ from bridle.types.event import (
     PromptMoved,
     PromptSuggested,
     RetryScheduled,
-    SessionNamed,
+    SessionRenamed,
     Signalled,
     StepStarted,
     Streamed,
@@ -48,12 +48,12 @@ from bridle.types.event import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
-    UserSaid,
+    UserTextAdded,
     Withdrawn,
 )
-from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import ChoiceQuestion, PermissionQuestion, Refused
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Denial, Outcome
 from bridle.types.usage import ModelSpend, Usage
 
@@ -91,8 +91,8 @@ EVENTS: tuple[Event, ...] = (
     TextDelta("some", _WIRE),
     ThinkingDelta("thought", _WIRE),
     Streamed(_WIRE, 5),
-    AssistantSaid(uuid="u", timestamp=_TIME, message=_MESSAGE),
-    AssistantSaid(
+    AssistantReplied(uuid="u", timestamp=_TIME, message=_MESSAGE),
+    AssistantReplied(
         uuid="u",
         timestamp=_TIME,
         message=_MESSAGE,
@@ -101,8 +101,8 @@ EVENTS: tuple[Event, ...] = (
         aborted=True,
     ),
     Withdrawn(("u",)),
-    UserSaid(uuid="u", timestamp=_TIME, content="go on"),
-    AssistantSaid(uuid="u", timestamp=_TIME, message=_MESSAGE),
+    UserTextAdded(uuid="u", timestamp=_TIME, content="go on"),
+    AssistantReplied(uuid="u", timestamp=_TIME, message=_MESSAGE),
     ToolStarted(call_id="c", tool="Bash", input={"command": "ls"}),
     ToolProgressed(call_id="c", tool="Bash", text="…", seconds=9.0),
     ToolFinished(
@@ -119,11 +119,11 @@ EVENTS: tuple[Event, ...] = (
     CompactionStarted(trigger="auto"),
     CompactionFinished(trigger="auto", boundary="b", tokens_before=9, tokens_after=1),
     CompactionFinished(trigger="manual", error="the summary is empty"),
-    CommandSaid("three files"),
+    CommandReplied("three files"),
     ConversationReset(before="s", session_id="s", trigger="clear"),
     ModeChanged("plan"),
     PromptSuggested("run the tests"),
-    SessionNamed("A name"),
+    SessionRenamed("A name"),
     Signalled("\x07"),
     LimitChanged({"status": "allowed_warning", "utilization": 0.9}),
     HookStarted(id="h", name="PreToolUse:Bash", event="PreToolUse", status_message="checking"),

@@ -18,9 +18,9 @@ from bridle.providers.connect import Providers
 from bridle.transcripts.conversation import fold
 from bridle.types.errors import ToolError
 from bridle.types.event import Event, Noticed, ToolFinished, ToolStarted
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import PreToolUse
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, NoHooks
+from bridle.types.hooks.calls import PreToolUse
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, NoHooks
 from bridle.types.origin import TYPED
 from bridle.types.permission import Deny, Effect
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool

@@ -6,7 +6,7 @@ from typing import Any, cast
 from bridle.engine.assignment import Assignment
 from bridle.engine.feature import Feature, Features
 from bridle.features.registry import open_features
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 from tests.fakes.features import feature_context
 
 _KEY: Service[str] = Service("word", missing="There is no word here.")

@@ -14,7 +14,7 @@ from bridle.engine.serve import Inbox, Server
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import TurnFinished, TurnStarted
 from bridle.types.origin import TYPED, Origin
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.engine.loop import run_turn
-from bridle.engine.permission_news import MARK, PermissionNews
+from bridle.engine.permission_news import MARK, PermissionNotices
 from bridle.engine.runtime import ContextSources
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, says
@@ -33,7 +33,7 @@ _ALLOWED = (
 def _made(tmp_path: Path, *, attended: bool, mode: Mode = "default", **more: Any):
     session = make_session(mode=mode)
     workspace = Workspace(cwd=str(tmp_path), tasks=FakeTasks())
-    return session, workspace, PermissionNews(session, workspace, attended=attended, **more)
+    return session, workspace, PermissionNotices(session, workspace, attended=attended, **more)
 
 
 def test_where_somebody_can_be_asked_the_usual_state_is_not_told(tmp_path: Path):

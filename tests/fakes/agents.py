@@ -24,7 +24,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.event import Event, TaskEnded, TaskStarted
 from bridle.types.model import ModelEvent, ModelRequest
 from bridle.types.origin import TYPED
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace

@@ -11,14 +11,14 @@ from bridle.commands.context import CommandContext
 from bridle.commands.interpreter import CommandInterpreter
 from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.mentions import attach
 from bridle.engine.runtime import ContextSources
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.command import Command, CommandResult
-from bridle.types.event import CommandSaid
+from bridle.types.event import CommandReplied
 from bridle.types.origin import TYPED
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -64,7 +64,7 @@ class Commanded:
             replace(make_runtime(self.project, script, *tools, channel=self.channel), env=self.env),
             transcript=transcript_path(self.session.id, str(self.project), self.env),
         )
-        hooks = HookDoor(lambda: SessionHooks(self.session, self.server.runtime, Basis()))
+        hooks = LazyHooks(lambda: SessionHooks(self.session, self.server.runtime, Basis()))
         self.inbox = Inbox()
         self._rests = asyncio.Event()
         self.server = Server(self.session, replace(runtime, hooks=hooks), self.inbox, on_rest=self._rests.set)
@@ -115,7 +115,7 @@ class Commanded:
 
     @property
     def said(self) -> list[str]:
-        return [event.text for event in self.channel.of(CommandSaid)]
+        return [event.text for event in self.channel.of(CommandReplied)]
 
     def rows(self, session_id: str | None = None) -> list[str]:
         """The lines of a transcript."""

@@ -14,7 +14,7 @@ from bridle.providers.scripted import ScriptedProvider
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock
 from bridle.types.event import Event
-from bridle.types.hook_outcome import Hooks, NoHooks
+from bridle.types.hooks.outcome import Hooks, NoHooks
 from bridle.types.model import Provider, ToolDefinition
 from bridle.types.permission import Effect, Mode
 from bridle.types.question import Answer, Question, Refused

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from bridle.hooks.handler import AnyHook, HookCall, Origin
-from bridle.types.hook import HookEvent, Stop
-from bridle.types.hook_calls import PostToolUse, PreToolUse
+from bridle.types.hooks.calls import PostToolUse, PreToolUse
+from bridle.types.hooks.events import HookEvent, Stop
 
 BASH = PreToolUse(tool="Bash", input={"command": "ls"}, call_id="toolu_1")
 WRITTEN = PostToolUse(

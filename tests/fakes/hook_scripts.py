@@ -16,9 +16,9 @@ from bridle.hooks.payload import HookContext, encode, payload
 from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, Table, from_layers
 from bridle.host.reaper import Reaper
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import PreToolUse
-from bridle.types.hook_outcome import HookRun, HookStarted
+from bridle.types.hooks.calls import PreToolUse
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import HookRun, HookStarted
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8"}
 CONTEXT = HookContext(session_id="s1", transcript_path="/t/s1.jsonl", cwd="/proj", permission_mode="default")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from bridle.host.background import BackgroundShells, exit_code
 from bridle.host.shell import command_line, shell_environment
 from bridle.permissions.files.protected_names import FILES, FOLDERS
-from bridle.types.wall import Refusal, View
+from bridle.types.sandbox import Refusal, View
 
 SECRET = "canary-4711-outside"
 KEY = "canary-0815-key"

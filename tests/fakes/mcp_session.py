@@ -14,10 +14,10 @@ from bridle.mcp.results import FitImage
 from bridle.mcp.servers import Servers, ServersContext
 from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.transports.in_process import Exchange
-from bridle.types.hook_outcome import Hooks, NoHooks
-from bridle.types.mcp import Server, ServerConfig, StdioServer
+from bridle.types.hooks.outcome import Hooks, NoHooks
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.sandbox import Sandbox
+from bridle.types.services.mcp import Server, ServerConfig, StdioServer
 from tests.fakes.forked import official_python
 
 FAKES = Path(__file__).parent

@@ -17,7 +17,7 @@ from bridle.transcripts.session import Session
 from bridle.types.event import Noticed, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bridle.types.block import AssistantMessage
 from bridle.types.question import Answer, Question, Refused
-from bridle.types.task import Task, Tasks
+from bridle.types.services.tasks import Task, Tasks
 from bridle.types.tool import Consultation, ToolContext
 from bridle.types.workspace import Workspace
 

@@ -18,10 +18,10 @@ from bridle.features.workflows.run import WorkflowRun
 from bridle.features.workflows.session import SessionWorkflows
 from bridle.tools.workflow import TOOL as WORKFLOW
 from bridle.types.origin import TYPED
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
+from bridle.types.services.workflows import Launch, Launched
 from bridle.types.tool import Tool
 from bridle.types.turn import Prompt
-from bridle.types.workflow import Launch, Launched
 from tests.fakes.agents import Team, team
 
 META = "export const meta = {name: 'test', description: 'A test.'}\n"

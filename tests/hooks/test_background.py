@@ -7,7 +7,7 @@ from bridle.config.hook_schema import CommandHook
 from bridle.hooks.background import BackgroundHooks
 from bridle.hooks.command import CommandHooks
 from bridle.hooks.handler import Detached, Ran, Reply
-from bridle.types.hook import UserPromptSubmit
+from bridle.types.hooks.events import UserPromptSubmit
 from tests.fakes.hook_calls import BASH, STOPPED, call_of
 from tests.fakes.hook_runner import runner_of
 from tests.fakes.processes import eventually, is_running, read_number

@@ -8,7 +8,7 @@ import pytest
 from bridle.hooks.callback import callback_handler, run_function
 from bridle.hooks.handler import Answered, CallbackHook, Failed, FunctionHook
 from bridle.types.errors import BridleError
-from bridle.types.hook import HookEvent, UserPromptSubmit
+from bridle.types.hooks.events import HookEvent, UserPromptSubmit
 from bridle.types.permission import Deny
 from tests.fakes.hook_calls import BASH, STOPPED, WRITTEN, call_of
 from tests.fakes.hook_runner import runner_of

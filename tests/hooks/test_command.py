@@ -11,9 +11,9 @@ from bridle.config.hook_schema import CommandHook
 from bridle.hooks.command import MOST_OUTPUT, CommandHooks, choose_shell
 from bridle.hooks.handler import CallbackHook, Detached, Failed, HookCall, Origin, Ran, Reply
 from bridle.host.reaper import Reaper
-from bridle.types.hook import HookEvent, SessionStart, Setup, Stop
-from bridle.types.hook_calls import PostToolUse
-from bridle.types.hook_surroundings import CwdChanged, FileChanged
+from bridle.types.hooks.calls import PostToolUse
+from bridle.types.hooks.environment import CwdChanged, FileChanged
+from bridle.types.hooks.events import HookEvent, SessionStart, Setup, Stop
 from tests.fakes.hook_scripts import BASH, ENV, call
 from tests.fakes.processes import eventually, is_running, read_number
 from tests.tables import table

@@ -10,8 +10,8 @@ from bridle.hooks.handler import FunctionHook
 from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, from_host
-from bridle.types.hook import EVENTS, Setup
-from bridle.types.hook_outcome import HookOutcome, NoHooks
+from bridle.types.hooks.events import EVENTS, Setup
+from bridle.types.hooks.outcome import HookOutcome, NoHooks
 from tests.tables import table
 
 _TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.hooks.fold import fold
-from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome, HookRun
+from bridle.types.hooks.outcome import NOTHING_SAID, Elicited, HookOutcome, HookRun
 from bridle.types.permission import Allow, Ask, Deny
 from tests.tables import table
 

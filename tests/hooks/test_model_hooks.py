@@ -7,7 +7,7 @@ from bridle.config.hook_schema import AgentHook, PromptHook
 from bridle.hooks.handler import Answered, Failed, Handler, Kind, Refused
 from bridle.hooks.model_hooks import Verdict, agent_handler, fill, prompt_handler, read_verdict
 from bridle.types.errors import ProviderError, ToolError
-from bridle.types.hook import HookEvent
+from bridle.types.hooks.events import HookEvent
 from bridle.types.permission import Deny
 from tests.fakes.hook_calls import BASH, STOPPED, WRITTEN, call_of
 from tests.fakes.hook_runner import runner_of

@@ -20,9 +20,9 @@ from bridle.hooks.handler import (
     TimedOut,
 )
 from bridle.hooks.output import LONGEST_TEXT, cut_into, interpret
-from bridle.types import hook
-from bridle.types.hook import EVENTS, HookEvent
-from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome
+from bridle.types.hooks import events as hook
+from bridle.types.hooks.events import EVENTS, HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, Elicited, HookOutcome
 from bridle.types.permission import Allow, Ask, Deny
 from tests.fakes.hook_scripts import BASH, call
 from tests.tables import table

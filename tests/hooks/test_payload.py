@@ -1,8 +1,8 @@
 import msgspec
 
 from bridle.hooks.payload import HookContext, encode, payload
-from bridle.types.hook import Notification, PreCompact, SessionStart, SubagentStart
-from bridle.types.hook_calls import PreToolUse
+from bridle.types.hooks.calls import PreToolUse
+from bridle.types.hooks.events import Notification, PreCompact, SessionStart, SubagentStart
 
 _CONTEXT = HookContext(session_id="s", transcript_path="/t", cwd="/w")
 _FULL = HookContext(

@@ -23,9 +23,9 @@ from bridle.hooks.handler import (
     Reply,
 )
 from bridle.hooks.table import Table, from_host, from_layers, from_values
-from bridle.types.hook import SessionEnd, SessionStart, Stop, UserPromptSubmit
-from bridle.types.hook_calls import PostToolUse, PreToolUse
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookRun, HookStarted
+from bridle.types.hooks.calls import PostToolUse, PreToolUse
+from bridle.types.hooks.events import SessionEnd, SessionStart, Stop, UserPromptSubmit
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, HookRun, HookStarted
 from bridle.types.permission import Allow, Deny
 from tests.fakes.counting import steps_of
 from tests.fakes.hook_scripts import BASH, CONTEXT, answering, hook_session, layer, python, table

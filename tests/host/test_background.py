@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from bridle.host.background import BackgroundShells
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from tests.fakes.processes import eventually, is_running, read_number
 
 ENV = {"PATH": "/usr/bin:/bin"}

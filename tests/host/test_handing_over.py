@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.host.background import BackgroundShells, HandedOverCommand
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from tests.fakes.processes import eventually, is_running, read_number
 
 

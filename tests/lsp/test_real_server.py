@@ -10,7 +10,7 @@ import pytest
 
 from bridle.features.language_servers.session import Means, SessionLanguages
 from bridle.tools.lsp import TOOL, LspInput
-from bridle.types.language import LANGUAGES
+from bridle.types.services.language_servers import LANGUAGES
 from bridle.types.tool import ToolContext
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import make_context

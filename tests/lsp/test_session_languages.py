@@ -13,7 +13,7 @@ import pytest
 
 from bridle.features.language_servers.session import Means, SessionLanguages
 from bridle.types.errors import ToolError
-from bridle.types.language import Finding, Inquiry, Operation
+from bridle.types.services.language_servers import Finding, Inquiry, Operation
 from tests.fakes import language_server
 from tests.fakes.processes import eventually, is_running
 

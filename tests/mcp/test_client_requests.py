@@ -7,9 +7,9 @@ import pytest
 from bridle.mcp.catalog import ServerTool
 from bridle.mcp.client_requests import ClientRequests, RequestContext
 from bridle.types.errors import McpError
-from bridle.types.hook import HookEvent
-from bridle.types.hook_outcome import Elicited, HookOutcome, NoHooks
-from bridle.types.hook_surroundings import Elicitation, ElicitationResult
+from bridle.types.hooks.environment import Elicitation, ElicitationResult
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import Elicited, HookOutcome, NoHooks
 from bridle.types.question import (
     Answer,
     ElicitationQuestion,

@@ -15,7 +15,7 @@ from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.forms import Field, Option, fields_of, problem_with, problems_with, value_of
 from bridle.types.command import Asks, Says
 from bridle.types.errors import ToolError
-from bridle.types.mcp import HttpServer, Prompt, PromptArgument, Resource, SdkServer, Server
+from bridle.types.services.mcp import HttpServer, Prompt, PromptArgument, Resource, SdkServer, Server
 from tests.fakes.mcp_http import INITIALIZED, Asked, FakeEndpoint, Reply, usual
 from tests.fakes.mcp_session import QUICK, connected, everything, plain
 from tests.fakes.processes import eventually

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.types.mcp import StdioServer
 from bridle.types.question import Supplied
+from bridle.types.services.mcp import StdioServer
 from tests.fakes.mcp_session import FakePerson, connected
 from tests.fakes.processes import eventually
 

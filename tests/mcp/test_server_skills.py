@@ -8,7 +8,7 @@ import pytest
 
 from bridle.features.skills.served import served_skills
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import HttpServer
+from bridle.types.services.mcp import HttpServer
 from tests.fakes.mcp_http import INITIALIZED, Asked, FakeEndpoint, Reply, result, usual
 from tests.fakes.mcp_session import connected
 from tests.fakes.messages_server import MessagesServer, step

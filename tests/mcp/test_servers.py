@@ -6,7 +6,7 @@ import pytest
 
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import HttpServer, Server
+from bridle.types.services.mcp import HttpServer, Server
 from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply, usual
 from tests.fakes.mcp_session import connected, everything, plain
 from tests.fakes.processes import eventually

@@ -11,7 +11,7 @@ from bridle.permissions.policy import decide
 from bridle.permissions.preparation import CallRequest, ReadCommand, SessionPosition, prepare, read_command
 from bridle.permissions.rules import parse
 from bridle.permissions.shell.bulk_decisions import runs_unasked
-from bridle.types.permission import Access, Case, Decision, Effect, Mode, Place, Rule, RuleSource
+from bridle.types.permission import Access, Case, Decision, Effect, Mode, ResolvedPath, Rule, RuleSource
 
 CWD = "/srv/project"
 HOME = os.path.expanduser("~")
@@ -93,7 +93,7 @@ def file_call(
     )
     case = prepare(asked, standing(cwd=cwd, start=CWD, roots=roots, weighed=weighed, mode=mode))
     if len(spellings) > 1:
-        place = Place(os.path.normpath(path), spellings[1:])
+        place = ResolvedPath(os.path.normpath(path), spellings[1:])
         case = msgspec.structs.replace(case, places={**case.places, path: place})
     return decide(case)
 

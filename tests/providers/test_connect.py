@@ -7,7 +7,7 @@ import pytest
 from bridle.providers.connect import Providers, longest_overload_delay, provider_for, retries
 from bridle.types.errors import ConfigError, ProviderError
 from bridle.types.history import History
-from bridle.types.model import Completed, FellBack, ModelRequest, Waiting
+from bridle.types.model import Completed, FallbackStarted, ModelRequest, Waiting
 from tests.fakes.messages_server import MessagesServer, fault, step
 
 
@@ -118,7 +118,7 @@ async def test_a_fallback_may_speak_another_dialect():
         provider = provider_for("claude-sonnet-4-5", env_for(server), fallbacks=("offline",), sleep=skip)
         events = [event async for event in provider.stream(request("claude-sonnet-4-5"))]
         await provider.close()
-    assert any(isinstance(event, FellBack) for event in events)
+    assert any(isinstance(event, FallbackStarted) for event in events)
     assert isinstance(events[-1], Completed)
 
 

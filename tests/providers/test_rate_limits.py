@@ -7,7 +7,7 @@ from bridle.providers.http_provider import HttpProvider
 from bridle.providers.rate_limits import limit_of
 from bridle.types.errors import ProviderError
 from bridle.types.history import History
-from bridle.types.model import LimitTold, ModelRequest
+from bridle.types.model import LimitReported, ModelRequest
 from tests.fakes.messages_server import MessagesServer, fault, step
 
 _HEADERS = {
@@ -57,6 +57,6 @@ async def limits(provider: HttpProvider, heard: list[Any] | None = None) -> list
         model="claude-sonnet-4-5", history=History.of({"role": "user", "content": "Hi"}), max_tokens=9
     )
     async for event in provider.stream(request):
-        if isinstance(event, LimitTold):
+        if isinstance(event, LimitReported):
             heard.append(dict(event.info))
     return heard

@@ -13,7 +13,7 @@ from bridle.types.history import History
 from bridle.types.model import (
     BlockClosed,
     Completed,
-    FellBack,
+    FallbackStarted,
     ModelEvent,
     ModelRequest,
     Restarted,
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def kinds(self) -> list[str]:
-        shown = (Started, Waiting, Restarted, FellBack, Completed)
+        shown = (Started, Waiting, Restarted, FallbackStarted, Completed)
         return [type(event).__name__ for event in self.events if isinstance(event, shown)]
 
     @property
@@ -201,28 +201,28 @@ async def test_whole_answers_can_be_ruled_out():
 
 async def test_three_overloads_in_a_row_bring_the_fallback():
     run = await Run(*[overloaded()] * 3, says("Hi"), fallbacks=("second", "third")).ask()
-    assert run.kinds == ["Waiting", "Waiting", "FellBack", "Started", "Completed"]
+    assert run.kinds == ["Waiting", "Waiting", "FallbackStarted", "Started", "Completed"]
     assert run.models == ["primary", "primary", "primary", "second"]
-    assert run.events[2] == FellBack("primary", "second", "it failed")
+    assert run.events[2] == FallbackStarted("primary", "second", "it failed")
 
 
 async def test_other_faults_between_overloads_start_the_count_anew():
     run = await Run(
         overloaded(), overloaded(), failed(500), overloaded(), says("Hi"), fallbacks=("second",)
     ).ask()
-    assert "FellBack" not in run.kinds
+    assert "FallbackStarted" not in run.kinds
 
 
 async def test_the_chain_of_fallbacks_is_used_to_its_end():
     run = Run(*[overloaded()] * 20, fallbacks=("second", "third"), max_retries=2)
     await run.fail()
     assert run.models == ["primary"] * 3 + ["second"] * 3 + ["third"] * 3
-    assert run.kinds.count("FellBack") == 2
+    assert run.kinds.count("FallbackStarted") == 2
 
 
 async def test_an_overload_after_whole_text_goes_to_the_fallback_at_once():
     run = await Run(says("Said.", then=overloaded(mid_stream=True)), says("Hi"), fallbacks=("second",)).ask()
-    assert run.kinds == ["Started", "FellBack", "Started", "Completed"]
+    assert run.kinds == ["Started", "FallbackStarted", "Started", "Completed"]
 
 
 async def test_a_call_that_may_be_running_is_never_voided_by_a_fallback():
@@ -276,7 +276,7 @@ def limited(**fields: Any) -> ProviderError:
 @pytest.mark.parametrize("trouble", [out_of_reach(), failed(503), limited()])
 async def test_a_service_that_stays_out_of_reach_or_limited_brings_the_fallback(trouble: ProviderError):
     run = await Run(*[trouble] * 3, says("Hi"), fallbacks=("second",)).ask()
-    assert run.kinds == ["Waiting", "Waiting", "FellBack", "Started", "Completed"]
+    assert run.kinds == ["Waiting", "Waiting", "FallbackStarted", "Started", "Completed"]
 
 
 @pytest.mark.parametrize(
@@ -285,13 +285,16 @@ async def test_a_service_that_stays_out_of_reach_or_limited_brings_the_fallback(
 )
 async def test_a_limit_that_lasts_and_a_quota_that_is_gone_bring_the_fallback_at_once(trouble: ProviderError):
     run = await Run(trouble, says("Hi"), fallbacks=("second",)).ask()
-    assert run.kinds == ["FellBack", "Started", "Completed"] and run.clock.waits == []
+    assert run.kinds == ["FallbackStarted", "Started", "Completed"] and run.clock.waits == []
 
 
 async def test_a_request_that_is_declined_without_a_word_goes_to_the_next_model():
     declined = says("", stop_reason="refusal")
     run = await Run(declined, says("Hi"), fallbacks=("second",)).ask()
-    assert run.kinds[-3:] == ["FellBack", "Started", "Completed"] and run.models == ["primary", "second"]
+    assert run.kinds[-3:] == ["FallbackStarted", "Started", "Completed"] and run.models == [
+        "primary",
+        "second",
+    ]
     assert "Completed" not in run.kinds[:-1]
     alone = await Run(declined).ask()
     assert alone.kinds[-1] == "Completed"
@@ -314,7 +317,7 @@ async def test_the_notice_of_a_fallback_says_why_and_what_it_costs():
     run = await Run(*[overloaded()] * 3, says("Hi"), fallbacks=("openai/gpt-5",)).ask(
         request(model="claude-sonnet-4-5")
     )
-    (fallen,) = [event for event in run.events if isinstance(event, FellBack)]
+    (fallen,) = [event for event in run.events if isinstance(event, FallbackStarted)]
     assert fallen.reason == (
         "it failed openai/gpt-5 costs $1.25 instead of $3 for a million tokens read, "
         "$10 instead of $15 written."
@@ -350,7 +353,7 @@ async def test_a_model_that_cannot_take_the_request_is_passed_over(
     tool: Any = {"name": "T", "input_schema": {"type": "object"}}
     asked = ModelRequest(model="primary", history=History.of(*messages), max_tokens=100, tools=(tool,))
     await run.ask(asked)
-    (fallen,) = [event for event in run.events if isinstance(event, FellBack)]
+    (fallen,) = [event for event in run.events if isinstance(event, FallbackStarted)]
     assert (
         fallen.fallback == "third"
         and f"{fallback} was passed over" in fallen.reason

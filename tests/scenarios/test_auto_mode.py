@@ -20,11 +20,10 @@ from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.transcripts.session import Session
 from bridle.types.block import result_block
-from bridle.types.denials import Denials
 from bridle.types.errors import ProviderError
 from bridle.types.event import PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED
-from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
+from bridle.types.permission import Access, Allow, Ask, Case, Decision, DenialCount, Deny, Effect, Mode, Rule
 from bridle.types.question import Answer, PermissionQuestion, Permitted
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, facts, make_runtime, make_session, requests, with_gate
@@ -197,7 +196,7 @@ async def test_third_denial_in_a_row_becomes_a_question(tmp_path: Path):
     turn = _turn(tmp_path, [_verdict("deny")] * 4)
     kinds = [type(await _judged(turn)) for _ in range(4)]
     assert kinds == [Deny, Deny, Ask, Ask]
-    assert turn.session.state.denials == Denials(4, 4)
+    assert turn.session.state.denials == DenialCount(4, 4)
 
 
 async def test_approval_breaks_the_row_and_the_twentieth_denial_becomes_a_question(tmp_path: Path):
@@ -206,14 +205,14 @@ async def test_approval_breaks_the_row_and_the_twentieth_denial_becomes_a_questi
     kinds = [type(await _judged(turn)) for _ in range(30)]
     assert kinds[:28].count(Deny) == 19 and kinds[:28].count(Ask) == 0
     assert kinds[28:] == [Ask, Allow]
-    assert turn.session.state.denials == Denials(0, 20)
+    assert turn.session.state.denials == DenialCount(0, 20)
 
 
 async def test_call_that_needs_no_review_breaks_the_row_too(tmp_path: Path):
     turn = _turn(tmp_path, [])
-    turn.session.swap(denials=Denials(2, 2))
+    turn.session.swap(denials=DenialCount(2, 2))
     await make_judge(None)(turn, _case(turn, "TodoWrite"), _DOUBT)
-    assert turn.session.state.denials == Denials(0, 2)
+    assert turn.session.state.denials == DenialCount(0, 2)
 
 
 async def test_hard_rule_stays_a_denial_however_often(tmp_path: Path):

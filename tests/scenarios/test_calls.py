@@ -9,7 +9,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
 from bridle.engine.wording import COMMAND_CANCELLED
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.types.event import AssistantSaid, ToolFinished, ToolStarted, UserSaid
+from bridle.types.event import AssistantReplied, ToolFinished, ToolStarted, UserTextAdded
 from bridle.types.model import BlockClosed, ModelEvent, ModelRequest
 from bridle.types.origin import TYPED
 from bridle.types.tool import ToolContext, ToolOutput, tool
@@ -236,9 +236,9 @@ async def test_interrupt_while_streaming_keeps_the_partial_text(tmp_path: Path):
     with pytest.raises(asyncio.CancelledError):
         await turn
 
-    (said,) = channel.of(AssistantSaid)
+    (said,) = channel.of(AssistantReplied)
     assert said.aborted and said.message["content"] == [{"type": "text", "text": "half a sen"}]
-    assert [event.content for event in channel.of(UserSaid)] == [
+    assert [event.content for event in channel.of(UserTextAdded)] == [
         [{"type": "text", "text": "[Request interrupted by user]"}]
     ]
     assert _ending(channel) == ("error_during_execution", "aborted_streaming")

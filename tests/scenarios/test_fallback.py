@@ -5,7 +5,7 @@ from bridle.engine.loop import run_turn
 from bridle.providers.retry import Retrying
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.errors import ProviderError, StreamBroken
-from bridle.types.event import AssistantSaid, ModelSwitched, RetryScheduled, Withdrawn
+from bridle.types.event import AssistantReplied, ModelSwitched, RetryScheduled, Withdrawn
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -52,7 +52,7 @@ async def test_what_the_first_model_had_said_is_withdrawn(tmp_path: Path):
         session, Prompt(content="go", origin=TYPED), make_runtime(tmp_path, provider, channel=channel)
     )
 
-    first, second = channel.of(AssistantSaid)
+    first, second = channel.of(AssistantReplied)
     assert channel.of(Withdrawn) == [Withdrawn((first.uuid,))]
     assert [entry["uuid"] for entry in session.entries if entry["type"] == "assistant"] == [second.uuid]
     assert session.history.messages[-1]["content"] == [{"type": "text", "text": "I take over."}]

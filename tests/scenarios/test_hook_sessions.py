@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bridle.engine.compact import compact
 from bridle.engine.hearing import hear_expansion, tell_person
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.engine.settings_change import hear_settings_change
 from bridle.engine.switching import switch_model
@@ -22,10 +22,10 @@ from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.errors import UsageError
-from bridle.types.event import HookProgressed, HookRun, HookStarted, SessionNamed, ToolFinished
-from bridle.types.hook import Setup
-from bridle.types.hook_surroundings import DirectoryAdded
-from bridle.types.model import FellBack, ModelEvent, ModelRequest
+from bridle.types.event import HookProgressed, HookRun, HookStarted, SessionRenamed, ToolFinished
+from bridle.types.hooks.environment import DirectoryAdded
+from bridle.types.hooks.events import Setup
+from bridle.types.model import FallbackStarted, ModelEvent, ModelRequest
 from bridle.types.origin import HOOK, TYPED
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
@@ -59,7 +59,7 @@ async def test_beginning_is_told_and_hooks_open_the_conversation(tmp_path: Path)
     assert "permission_mode" not in told
     assert "good morning" in session.said_to_model()
     assert [(prompt.content, prompt.meta) for prompt in session.woken] == [("water the plants", False)]
-    assert session.channel.of(SessionNamed) == [SessionNamed("Day")]
+    assert session.channel.of(SessionRenamed) == [SessionRenamed("Day")]
 
 
 async def test_resumed_conversation_says_how_stale_it_is(tmp_path: Path):
@@ -172,7 +172,7 @@ class Falling:
     """A provider whose first model is overloaded."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        yield FellBack(original=request.model, fallback="model-b", reason="busy")
+        yield FallbackStarted(original=request.model, fallback="model-b", reason="busy")
         script = ScriptedProvider([says("Hello.", model="model-b")])
         async for event in script.stream(request):
             yield event
@@ -357,7 +357,7 @@ async def test_door_costs_next_to_nothing_until_a_hook_comes(tmp_path: Path):
         made.append(SessionHooks(make_session(), make_runtime(tmp_path, []), Basis()))
         return made[-1]
 
-    door = HookDoor(make)
+    door = LazyHooks(make)
     assert not door.listens_to("Stop") and door.collect() == ()
     await door.greet("startup")
     await door.say_goodbye()

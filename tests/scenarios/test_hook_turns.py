@@ -8,7 +8,7 @@ import pytest
 
 from bridle.providers.scripted import calls, says
 from bridle.types.errors import ProviderError
-from bridle.types.event import AssistantSaid, Noticed, SessionNamed, Signalled, TextDelta, UserSaid
+from bridle.types.event import AssistantReplied, Noticed, SessionRenamed, Signalled, TextDelta, UserTextAdded
 from tests.fakes.engine import FakeChannel
 from tests.fakes.hooked import hooked, output
 from tests.fakes.tools import Workshop
@@ -63,7 +63,7 @@ async def test_prompt_hook_adds_context_and_names_the_session(tmp_path: Path):
         session.listen("UserPromptSubmit", answer)
         outcome = await session.prompt()
     assert "the moon is full" in session.said_to_model()
-    assert session.channel.of(SessionNamed) == [SessionNamed("Moon")]
+    assert session.channel.of(SessionRenamed) == [SessionRenamed("Moon")]
     assert outcome.num_turns == 1
 
 
@@ -95,7 +95,7 @@ async def test_stop_hook_keeps_the_turn_going_and_sees_that_it_did(tmp_path: Pat
     assert (first["background_tasks"], first["session_crons"]) == ([], [])
     assert second["stop_hook_active"] is True
     assert "run the tests" in session.said_to_model()
-    assert [event.synthetic for event in session.channel.of(UserSaid)] == [True]
+    assert [event.synthetic for event in session.channel.of(UserTextAdded)] == [True]
     assert session.notices == ["A hook keeps the turn going: run the tests"]
 
 
@@ -155,7 +155,7 @@ async def test_people_are_shown_what_a_display_hook_makes_of_the_text(tmp_path: 
         outcome = await session.prompt(uuid="p-1")
     (told,) = session.told
     assert (told["turn_id"], told["index"], told["final"], told["delta"]) == ("p-1", 0, True, "quiet")
-    (said,) = session.channel.of(AssistantSaid)
+    (said,) = session.channel.of(AssistantReplied)
     assert said.display == "QUIET" and said.message["content"] == [{"type": "text", "text": "quiet"}]
     assert session.channel.of(TextDelta) == []
     assert outcome.text == "quiet"
@@ -168,7 +168,7 @@ async def test_display_hook_that_fails_leaves_the_text_as_it_is(tmp_path: Path):
     async with hooked(tmp_path, [says("quiet")]) as session:
         session.listen("MessageDisplay", fail)
         await session.prompt()
-    (said,) = session.channel.of(AssistantSaid)
+    (said,) = session.channel.of(AssistantReplied)
     assert said.display == "quiet"
 
 

@@ -33,7 +33,7 @@ from bridle.transcripts.session import Session
 from bridle.transcripts.store import transcript_path
 from bridle.transcripts.transcript import Transcript
 from bridle.types.event import CompactionFinished, Noticed, PromptSuggested
-from bridle.types.host_offer import HostOffer
+from bridle.types.host_options import HostOptions
 from bridle.types.origin import TYPED
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -175,7 +175,7 @@ async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
     channel, _, provider = await _worked(tmp_path, tasks)
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1
 
-    wanted = HostOffer(prompt_suggestions=True)
+    wanted = HostOptions(prompt_suggestions=True)
     channel, _, provider = await _worked(tmp_path, tasks, host=HostLink(offer=wanted))
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1, "one prompt is little to go by"
 

@@ -19,9 +19,9 @@ from bridle.providers.scripted import calls
 from bridle.tools.catalog import CATALOG
 from bridle.tools.toolbox import BuiltinToolbox
 from bridle.types.errors import ToolError
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import PostToolUse, PreToolUse
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, NoHooks
+from bridle.types.hooks.calls import PostToolUse, PreToolUse
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, NoHooks
 from bridle.types.permission import Allow, Case, Decision, Deny, Effect
 from bridle.types.question import Permitted
 from bridle.types.sandbox import Confined, Denials, Sandbox

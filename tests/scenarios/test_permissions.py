@@ -21,9 +21,9 @@ from bridle.tools.definitions import find_tool
 from bridle.tools.toolbox import BuiltinToolbox
 from bridle.transcripts.session import Session
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import PermissionRequest
-from bridle.types.hook_outcome import HookOutcome, NoHooks
+from bridle.types.hooks.calls import PermissionRequest
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import HookOutcome, NoHooks
 from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused

@@ -21,7 +21,7 @@ from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Case, Decision, Judged, Mode
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import FakeChannel, make_runtime, make_session, with_gate

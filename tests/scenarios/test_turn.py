@@ -8,7 +8,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Asking, Limits
 from bridle.providers.scripted import calls, says
 from bridle.types.errors import ProviderError, StreamBroken
-from bridle.types.event import AssistantSaid, PermissionDenied, ToolFinished, TurnFinished, UserSaid
+from bridle.types.event import AssistantReplied, PermissionDenied, ToolFinished, TurnFinished, UserTextAdded
 from bridle.types.origin import TYPED
 from bridle.types.question import Permitted, Refused
 from bridle.types.turn import Denial, Prompt
@@ -112,7 +112,7 @@ async def test_refusal_that_interrupts_ends_the_turn_with_every_call_answered(tm
 
     assert (outcome.subtype, outcome.reason) == ("error_during_execution", "aborted_tools")
     assert session.open_calls() == []
-    assert [event.content for event in channel.of(UserSaid)] == [
+    assert [event.content for event in channel.of(UserTextAdded)] == [
         [{"type": "text", "text": "[Request interrupted by user for tool use]"}]
     ]
 
@@ -223,7 +223,7 @@ async def test_cut_answer_is_continued_with_more_room(tmp_path: Path):
 
     assert [asked.request.max_tokens for asked in requests(runtime)] == [32_000, 64_000]
     assert [message["role"] for message in requests(runtime)[1].messages] == ["user", "assistant", "user"]
-    assert [event.synthetic for event in channel.of(UserSaid)] == [True]
+    assert [event.synthetic for event in channel.of(UserTextAdded)] == [True]
     assert (outcome.text, outcome.num_turns) == ("half a sentence.", 2)
 
 
@@ -277,7 +277,7 @@ async def test_model_that_cannot_answer_ends_the_turn_with_an_error_that_is_not_
 
     assert (outcome.subtype, outcome.is_error, outcome.reason) == ("success", True, "api_error")
     assert (outcome.text, outcome.api_error_status) == ("The service said no.", 429)
-    said = channel.of(AssistantSaid)[0]
+    said = channel.of(AssistantReplied)[0]
     assert (
         said.message["model"] == "<synthetic>" and said.fault is not None and said.fault.kind == "rate_limit"
     )

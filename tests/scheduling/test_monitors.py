@@ -14,12 +14,12 @@ from bridle.features.monitors.session import MOST, Means, SessionMonitors
 from bridle.host.background import BackgroundShells
 from bridle.host.wall.probe import means
 from bridle.types.errors import ToolError
-from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
 from bridle.types.origin import JOB
-from bridle.types.schedule import Clock
-from bridle.types.task import Task
+from bridle.types.sandbox import Refusal, View
+from bridle.types.services.monitors import Watch, WatchedCommand, WatchedSocket
+from bridle.types.services.schedules import Clock
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Prompt
-from bridle.types.wall import Refusal, View
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import eventually, is_running, read_number
 

@@ -17,7 +17,7 @@ from bridle.config.schedules import approve, forget, is_approved
 from bridle.features.schedules.file import ScheduleFile
 from bridle.features.schedules.session import MOST, Means, SessionSchedules
 from bridle.types.errors import ToolError
-from bridle.types.schedule import Scheduled
+from bridle.types.services.schedules import Scheduled
 from bridle.types.turn import Prompt
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import eventually

@@ -102,7 +102,7 @@ async def test_a_session_works_in_the_tree_and_comes_back(tmp_path: Path):
     assert made.result("call-3")["action"] == "keep"
     workspace = made.runtime.workspace
     assert (workspace.start, workspace.cwd, workspace.roots) == (str(project),) * 2 + ((str(project),),)
-    assert (workspace.visit, workspace.origins) == (None, ())
+    assert (workspace.worktree, workspace.origins) == (None, ())
 
 
 async def test_inside_a_tree_the_first_checkout_is_no_working_folder(tmp_path: Path):

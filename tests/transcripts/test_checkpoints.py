@@ -16,8 +16,8 @@ from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
 from bridle.transcripts.file_history import open_checkpoints
 from bridle.transcripts.reader import load
 from bridle.transcripts.session import Session
-from bridle.types.checkpoint import Rewound
 from bridle.types.errors import SessionError
+from bridle.types.services.checkpoints import Rewound
 from tests.transcripts.entries import say, text
 
 

@@ -23,9 +23,9 @@ from bridle.features.agents.feature import AGENTS
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import McpError, UsageError
-from bridle.types.mcp import McpServers, ServerState
 from bridle.types.nearest import did_you_mean
-from bridle.types.task import Task
+from bridle.types.services.mcp import McpServers, ServerState
+from bridle.types.services.tasks import Task
 
 _OUTPUT_CHARS = 4_000
 

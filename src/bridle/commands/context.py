@@ -6,14 +6,14 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from bridle.config.load import Config
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Server
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import TranscriptPath
-from bridle.types.checkpoint import Checkpoints
 from bridle.types.command import Commands
 from bridle.types.origin import TYPED, Origin
+from bridle.types.services.checkpoints import Checkpoints
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
@@ -113,7 +113,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     server: Server
     """Holds the runtime, which changes from turn to turn."""
     commands: Commands
-    hooks: HookDoor
+    hooks: LazyHooks
     place: TranscriptPath
     """Where conversations are kept."""
     settings: LiveConfig

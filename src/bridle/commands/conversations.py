@@ -15,9 +15,9 @@ from bridle.engine.turn import Turn
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.transcripts.undo import undo_compaction
-from bridle.types.command import CommandResult, Leaves, Resets, Says, Shows
+from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
-from bridle.types.event import CommandSaid
+from bridle.types.event import CommandReplied
 from bridle.types.ledger import Ledger
 from bridle.types.turn import Prompt
 
@@ -55,7 +55,7 @@ async def compact(arguments: str, context: CommandContext) -> CommandResult:
         dropped=done.dropped,
         summary=done.summary,
     )
-    runtime.channel.emit(CommandSaid(report_text(report)))
+    runtime.channel.emit(CommandReplied(report_text(report)))
     # Hosts expect the result of this command to be empty: its output is a line of its own.
     return Says()
 
@@ -127,7 +127,7 @@ async def leave(arguments: str, context: CommandContext) -> CommandResult:
     if context.jobs is not None and context.jobs.is_inside:
         context.jobs.detach()
         return Says()
-    return Leaves()
+    return Exits()
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:

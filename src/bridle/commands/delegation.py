@@ -5,9 +5,9 @@ from bridle.engine.turn import Turn
 from bridle.features.agents.feature import AGENTS
 from bridle.types.block import text_of
 from bridle.types.command import Asks
-from bridle.types.delegation import AgentCompleted, AgentReport, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
+from bridle.types.services.delegation import AgentCompleted, AgentReport, Delegation
 from bridle.types.turn import Prompt
 
 _LONGEST_DESCRIPTION = 60

@@ -8,7 +8,7 @@ from bridle.commands.context import CommandContext
 from bridle.host.git.repository import current_branch
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
-from bridle.types.hook_surroundings import CwdChanged, DirectoryAdded
+from bridle.types.hooks.environment import CwdChanged, DirectoryAdded
 
 Destination = Literal["userSettings", "projectSettings", "localSettings"]
 

@@ -11,9 +11,9 @@ from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.turn import Turn
 from bridle.features.memory.search import recall as find_words
 from bridle.types.block import text_of
-from bridle.types.checkpoint import Rewound
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import SessionError, UsageError
+from bridle.types.services.checkpoints import Rewound
 from bridle.types.turn import Prompt
 
 Restore = Literal["both", "conversation", "code", "summary", "summary-after"]

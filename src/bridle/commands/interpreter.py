@@ -13,13 +13,13 @@ from bridle.engine.loop import record_prompt
 from bridle.engine.turn import Ending, Turn
 from bridle.providers import catalog
 from bridle.types.block import UserBlock, text_block, text_of
-from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, Says, Shows, may_call
+from bridle.types.command import Asks, Command, CommandResult, Exits, Resets, Says, Shows, may_call
 from bridle.types.errors import BridleError
-from bridle.types.event import CommandSaid, TurnStarted
+from bridle.types.event import CommandReplied, TurnStarted
 from bridle.types.ids import new_uuid
-from bridle.types.mcp import normalised
 from bridle.types.origin import sender_named
-from bridle.types.slash import read_slashed
+from bridle.types.services.mcp import normalised
+from bridle.types.slash import read_slash_line
 from bridle.types.turn import Outcome, Prompt
 
 _LONGEST_CONNECTING = 600.0
@@ -61,13 +61,13 @@ class CommandInterpreter:
             raise
         opening.begin()
         if text:
-            context.runtime.channel.emit(CommandSaid(text, is_error))
+            context.runtime.channel.emit(CommandReplied(text, is_error))
         return turn.finish(Ending("command", text=text, is_error=is_error))
 
     async def _knows_more(self, prompt: Prompt) -> bool:
         """Whether the name could be that of a server's prompt or skill, once the servers have answered."""
         servers = self._context.runtime.servers
-        slashed = read_slashed(text_of(prompt.content))
+        slashed = read_slash_line(text_of(prompt.content))
         if servers is None or slashed is None:
             return False
         if not slashed.plain.startswith("mcp__") and ":" not in slashed.plain:
@@ -213,7 +213,7 @@ async def _settle(
             return result.text, False
         case Resets():
             return await move(result, context, prompt_uuid=prompt.uuid), False
-        case Leaves():
+        case Exits():
             context.leave()
             return "", False
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bridle.types.block import UserBlock
 from bridle.types.command import Command, Commands, find_command
-from bridle.types.slash import read_slashed
+from bridle.types.slash import read_slash_line
 from bridle.types.turn import Prompt
 
 MOST_CHAINED = 6
@@ -30,7 +30,7 @@ def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
         return None
     found: list[Command] = []
     left = typed
-    while len(found) < MOST_CHAINED and (slashed := read_slashed(left)) is not None:
+    while len(found) < MOST_CHAINED and (slashed := read_slash_line(left)) is not None:
         command = find_command(slashed, commands)
         if command is None or (found and not (_chains(command) and _chains(found[0]))):
             break

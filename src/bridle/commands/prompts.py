@@ -7,8 +7,8 @@ from bridle.commands.delegation import delegate, report_text
 from bridle.features.agents.feature import AGENTS
 from bridle.host.paths import config_home
 from bridle.types.command import Asks, CommandResult, Says
-from bridle.types.delegation import Delegation
 from bridle.types.errors import UsageError
+from bridle.types.services.delegation import Delegation
 
 _TEXTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "texts")
 _LONGEST_DESCRIPTION = 60

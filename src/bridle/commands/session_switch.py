@@ -12,8 +12,8 @@ from bridle.transcripts.session import Session
 from bridle.transcripts.store import begin, transcript_path
 from bridle.types.command import Resets
 from bridle.types.errors import SessionError, ToolError
-from bridle.types.event import ConversationReset, SessionNamed
-from bridle.types.hook_outcome import EndReason, StartSource
+from bridle.types.event import ConversationReset, SessionRenamed
+from bridle.types.hooks.outcome import EndReason, StartSource
 from bridle.types.workspace import FileStates
 
 _LONGEST_NAME = management.LONGEST_TITLE
@@ -52,7 +52,7 @@ def name_session(name: str, context: CommandContext) -> str:
     title = " ".join(name.split())[:_LONGEST_NAME]
     session = context.session
     session.note({"type": "custom-title", "customTitle": title, "sessionId": session.id})
-    context.runtime.channel.emit(SessionNamed(title))
+    context.runtime.channel.emit(SessionRenamed(title))
     return title
 
 

@@ -13,7 +13,7 @@ from bridle.features.workflows.saved import save
 from bridle.features.workflows.session import SessionWorkflows
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
-from bridle.types.workflow import AgentView, Launch, PhaseView, RunView
+from bridle.types.services.workflows import AgentView, Launch, PhaseView, RunView
 
 _USE = (
     "Use /workflows, /workflows <run>, or /workflows <run> pause|resume|stop|skip <agent>|restart <agent>|"

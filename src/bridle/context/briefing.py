@@ -12,7 +12,7 @@ from bridle.context.prompt import PromptInputs, build_system
 from bridle.context.reminders import nested_reminder, opening_reminders, reminder
 from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock
-from bridle.types.kept_prompt import KeptPrompt
+from bridle.types.saved_prompt import SavedPrompt
 
 LoadReason = Reason | Literal["compact"]
 
@@ -20,8 +20,8 @@ LoadReason = Reason | Literal["compact"]
 class Keep(Struct, frozen=True, kw_only=True):
     """Where a system prompt is kept."""
 
-    known: Callable[[], KeptPrompt | None]
-    record: Callable[[KeptPrompt | None], None]
+    known: Callable[[], SavedPrompt | None]
+    record: Callable[[SavedPrompt | None], None]
     """Replaces the kept prompt; None drops it."""
 
 
@@ -114,7 +114,7 @@ class SessionBriefing:
             return self._written(model)
         kept = self._keep.known()
         if kept is None or kept.model != model:
-            kept = KeptPrompt(model, tuple(block["text"] for block in self._written(model)))
+            kept = SavedPrompt(model, tuple(block["text"] for block in self._written(model)))
             self._keep.record(kept)
         return kept.blocks
 

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bridle.types.hook import HookEvent
-from bridle.types.hook_outcome import AgentStanding, AskHost, EndReason, HookOutcome, Hooks, StartSource
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import AgentState, AskHost, EndReason, HookOutcome, Hooks, StartSource
 from bridle.types.workspace import Workspace
 
 
@@ -49,7 +49,7 @@ class AgentHooks:
         agent_type: str,
         *,
         workspace: Workspace | None = None,
-        standing: Callable[[], AgentStanding] | None = None,
+        standing: Callable[[], AgentState] | None = None,
     ) -> Hooks:
         return self._session.for_agent(agent_id, agent_type, workspace=workspace, standing=standing)
 

@@ -5,7 +5,7 @@ from bridle.engine.hearing import hear_prompt
 from bridle.engine.turn import Turn
 from bridle.types.block import text_block
 from bridle.types.event import PromptFolded, PromptMoved
-from bridle.types.hook_outcome import HookOutcome
+from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.turn import Prompt
 
 

@@ -6,7 +6,7 @@ from bridle.engine.call import Call
 from bridle.engine.hearing import tell_person
 from bridle.engine.turn import Turn
 from bridle.host.first_answer import first_answer
-from bridle.types.hook_calls import PermissionRequest
+from bridle.types.hooks.calls import PermissionRequest
 from bridle.types.origin import HOOK
 from bridle.types.permission import Allow, Ask, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused

@@ -7,10 +7,10 @@ from bridle.engine.rewriting import rewritten
 from bridle.engine.turn import Turn
 from bridle.types.block import text_of
 from bridle.types.event import Noticed
-from bridle.types.hook import TaskCompleted, TaskCreated
-from bridle.types.hook_calls import PermissionDenied, PostToolUse, PostToolUseFailure, PreToolUse
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
-from bridle.types.hook_surroundings import CwdChanged
+from bridle.types.hooks.calls import PermissionDenied, PostToolUse, PostToolUseFailure, PreToolUse
+from bridle.types.hooks.environment import CwdChanged
+from bridle.types.hooks.events import TaskCompleted, TaskCreated
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome
 from bridle.types.permission import Deny
 from bridle.types.tool import ListedTask, Tool, ToolOutput
 
@@ -90,7 +90,7 @@ async def hear_task(turn: Turn, task: ListedTask) -> str | None:
     if not turn.runtime.hooks.listens_to(kind.__name__):
         return None
     # With the first task comes what only teams need.
-    from bridle.types.team import team_name
+    from bridle.types.services.teams import team_name
 
     said = await turn.runtime.hooks.fire(
         kind(

@@ -16,7 +16,7 @@ from bridle.types.event import ToolFinished, ToolStarted
 from bridle.types.tool import Tool, ToolOutput
 
 if TYPE_CHECKING:
-    from bridle.types.hook_moment import BatchCall
+    from bridle.types.hooks.base import BatchCall
 
 
 class _Job:

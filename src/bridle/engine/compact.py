@@ -20,9 +20,9 @@ from bridle.transcripts.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ProviderError
-from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserSaid
+from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserTextAdded
 from bridle.types.history import History
-from bridle.types.hook import PostCompact, PreCompact, SessionStart
+from bridle.types.hooks.events import PostCompact, PreCompact, SessionStart
 from bridle.types.model import Completed
 from bridle.types.usage import Usage
 
@@ -309,7 +309,7 @@ def _replace(
             duration_ms=round((runtime.clock() - began) * 1000),
         )
     )
-    runtime.channel.emit(UserSaid(uuid=said["uuid"], timestamp=said["timestamp"], content=text))
+    runtime.channel.emit(UserTextAdded(uuid=said["uuid"], timestamp=said["timestamp"], content=text))
     return Compaction(
         boundary=boundary["uuid"],
         tokens_before=before,

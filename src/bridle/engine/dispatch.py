@@ -17,18 +17,18 @@ from bridle.engine.call_hooks import (
 )
 from bridle.engine.consult import consult
 from bridle.engine.feature import RunningCall
-from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_call, standing
+from bridle.engine.gate import AllowedCall, CallDenied, ask_again, pass_gate, read_call, standing
 from bridle.engine.parsing import prepare_call
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
 from bridle.permissions.files.hidden_files import hides
 from bridle.permissions.preparation import approvals, only_reads
-from bridle.types.checkpoint import Changes
-from bridle.types.errors import Overstepped, ToolError
+from bridle.types.errors import CommandStopped, ToolError
 from bridle.types.event import Noticed, ToolProgressed
-from bridle.types.hook_outcome import HookOutcome
-from bridle.types.permit import Permit
+from bridle.types.hooks.outcome import HookOutcome
+from bridle.types.permission import Permit
 from bridle.types.sandbox import Sandbox
+from bridle.types.services.checkpoints import Changes
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 
 __all__ = ["Call", "dispatch", "prepare_call"]
@@ -62,32 +62,34 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
             changed = msgspec.structs.replace(call, input=said.updated_input)
             call, input = read_call(changed, tool, turn)
             tool.check(input, context)
-        passage = await pass_gate(call, tool, input, turn, hook=said.decision)
-        if passage.call is not call:
-            tool.check(passage.input, context)
-    except (TurnedAway, ToolError) as refusal:
+        allowed = await pass_gate(call, tool, input, turn, hook=said.decision)
+        if allowed.call is not call:
+            tool.check(allowed.input, context)
+    except (CallDenied, ToolError) as refusal:
         return Settled(output=failure(str(refusal)), context=said.context)
-    return await _run(passage, tool, context, turn, said)
+    return await _run(allowed, tool, context, turn, said)
 
 
-async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, said: HookOutcome) -> Settled:
+async def _run(
+    allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn, said: HookOutcome
+) -> Settled:
     """The last two phases."""
-    runtime, call = turn.runtime, passage.call
+    runtime, call = turn.runtime, allowed.call
     context = msgspec.structs.replace(
         context,
-        permit=_permit(passage, tool, context, turn),
-        changes=_changes(tool, passage.input, turn),
+        permit=_permit(allowed, tool, context, turn),
+        changes=_changes(tool, allowed.input, turn),
     )
-    running = RunningCall(turn=turn, tool=tool, passage=passage)
+    running = RunningCall(turn=turn, tool=tool, allowed=allowed)
     context = await runtime.features.before_call(running, context)
     before, began, ran = runtime.workspace.cwd, runtime.clock(), True
     try:
         async with runtime.features.around_call(running):
-            output = await _held(passage, tool, context, turn)
+            output = await _held(allowed, tool, context, turn)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
         raise
-    except TurnedAway as refusal:
+    except CallDenied as refusal:
         output, ran = failure(str(refusal)), False
     except ToolError as error:
         output = failure(str(error))
@@ -101,7 +103,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         words = await hear_failure(call, tool, turn, output, seconds=seconds)
     else:
         output, words = await hear_result(call, tool, turn, output, seconds=seconds)
-    beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
+    beside = runtime.briefing.beside(allowed.case.touched) if not output.is_error else None
     for feature in () if output.is_error else runtime.features.at("settle"):
         feature.settle(running)
     remarks = (f"<system-reminder>{line}</system-reminder>" for line in runtime.features.remarks())
@@ -109,15 +111,15 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
 
 
-def _permit(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) -> Permit:
+def _permit(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) -> Permit:
     """The bounds of what the gate let through."""
-    runtime, case = turn.runtime, passage.case
+    runtime, case = turn.runtime, allowed.case
     return Permit(
         approved=approvals(case),
-        sandbox=_boundary(passage, tool, turn),
+        sandbox=_boundary(allowed, tool, turn),
         confined=case.confined,
-        view=view_of(case, passage.judged, runtime.env),
-        refused=keeper(case, passage.judged, runtime.workspace, runtime.env, _warn(turn)),
+        view=view_of(case, allowed.judged, runtime.env),
+        refused=keeper(case, allowed.judged, runtime.workspace, runtime.env, _warn(turn)),
         hides=context.permit.hides,
     )
 
@@ -126,31 +128,31 @@ def _warn(turn: Turn) -> Callable[[str], None]:
     return lambda text: turn.runtime.channel.emit(Noticed(text, "warning"))
 
 
-async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) -> ToolOutput:
+async def _held(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) -> ToolOutput:
     """Run the call, within what it was judged to do if only judgement let it through."""
     before = turn.runtime.workspace.cwd
     try:
-        return await tool.run(passage.input, context)
-    except Overstepped as error:
+        return await tool.run(allowed.input, context)
+    except CommandStopped as error:
         turn.runtime.workspace.cwd = before
         context.permit.refused(error.refusal)
         try:
-            passage = await ask_again(passage, tool, turn, error.refusal)
-        except TurnedAway as refusal:
-            raise TurnedAway(f"{error} {refusal}") from refusal
+            allowed = await ask_again(allowed, tool, turn, error.refusal)
+        except CallDenied as refusal:
+            raise CallDenied(f"{error} {refusal}") from refusal
     unbound = msgspec.structs.replace(context.permit, view=None)
-    return await tool.run(passage.input, msgspec.structs.replace(context, permit=unbound))
+    return await tool.run(allowed.input, msgspec.structs.replace(context, permit=unbound))
 
 
-def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
+def _boundary(allowed: AllowedCall, tool: Tool, turn: Turn) -> Sandbox | None:
     """What a command runs in: rules for files, programs and hosts hold whatever it starts."""
     sandbox = turn.runtime.gate.sandbox
     if sandbox is None or not tool.shell:
         return sandbox
     from bridle.permissions.kernel_rules import denials
 
-    case = msgspec.structs.replace(passage.case, rules=turn.rules)
-    return sandbox.under(denials(case, approved=passage.approved))
+    case = msgspec.structs.replace(allowed.case, rules=turn.rules)
+    return sandbox.under(denials(case, approved=allowed.approved))
 
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.types.service import Offered, Service
+from bridle.types.services.service import Offered, Service
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
     from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
-    from bridle.engine.gate import Passage
+    from bridle.engine.gate import AllowedCall
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.permissions.preparation import SessionPosition
@@ -48,12 +48,12 @@ class RunningCall(Struct, frozen=True, kw_only=True):
 
     turn: "Turn"
     tool: "Tool"
-    passage: "Passage"
+    allowed: "AllowedCall"
 
     @property
     def written(self) -> tuple[str, ...]:
         """Files that it changes, as absolute paths."""
-        return self.passage.case.access.writes
+        return self.allowed.case.access.writes
 
 
 class Feature:

@@ -21,12 +21,12 @@ from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
+from bridle.types.sandbox import Refusal, beyond_words
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
-from bridle.types.wall import Refusal, beyond_words
 
 
-class Passage(Struct, frozen=True, kw_only=True):
+class AllowedCall(Struct, frozen=True, kw_only=True):
     """A call that the gate lets through, with what was known when it did."""
 
     call: Call
@@ -38,7 +38,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     """It would have been asked about, and was allowed."""
 
 
-class TurnedAway(Exception):
+class CallDenied(Exception):
     """The gate did not let the call through; the text is for the model."""
 
 
@@ -53,11 +53,11 @@ def read_call(call: Call, tool: Tool, turn: Turn) -> tuple[Call, Any]:
     return (call, input) if complete is call else parse_input(tool, complete)
 
 
-async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Passage:
+async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> AllowedCall:
     """The fourth phase: what to run.
 
     Raises:
-        TurnedAway: nothing.
+        CallDenied: nothing.
     """
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.gate.decide(case)
@@ -70,18 +70,18 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
         decision = _remembered(case, turn) or decision
     match decision:
         case Allow():
-            return Passage(call=call, input=input, case=case, judged=decision.judged, approved=doubted)
+            return AllowedCall(call=call, input=input, case=case, judged=decision.judged, approved=doubted)
         case Deny():
             await _turn_away(call, tool, turn, decision)
         case Ask():
-            return await _ask(Passage(call=call, input=input, case=case), tool, turn, decision)
+            return await _ask(AllowedCall(call=call, input=input, case=case), tool, turn, decision)
 
 
-async def ask_again(asked: Passage, tool: Tool, turn: Turn, refusal: Refusal) -> Passage:
+async def ask_again(asked: AllowedCall, tool: Tool, turn: Turn, refusal: Refusal) -> AllowedCall:
     """Ask about a call that tried more than it was judged to do; what to run then, with nothing to hold it.
 
     Raises:
-        TurnedAway: nothing.
+        CallDenied: nothing.
     """
     doubt = doubt_about(beyond_words(refusal))
     if asked.case.mode == "dontAsk":
@@ -91,13 +91,13 @@ async def ask_again(asked: Passage, tool: Tool, turn: Turn, refusal: Refusal) ->
 
 def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
     """What to do about a command that was judged wrongly before."""
-    if (refusal := turn.runtime.workspace.overstepped.get(case.subject)) is None:
+    if (refusal := turn.runtime.workspace.stopped_commands.get(case.subject)) is None:
         return None
     doubt = doubt_about(f"when it ran before, {refusal}")
     return Deny(doubt.reason, "mode") if case.mode == "dontAsk" else doubt
 
 
-async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
+async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> AllowedCall:
     """Put the call to whoever can approve it; what they approve is this input or the one they give."""
     call = asked.call
     answer = await answer_to(call, tool, turn, doubt)
@@ -114,32 +114,32 @@ async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
             turn.denials.append(Denial(tool.name, call.id, call.input))
             if answer.interrupt:
                 turn.stopped_by = answer.message
-            raise TurnedAway(answer.message)
+            raise CallDenied(answer.message)
         case Chosen() | Supplied():
             raise ToolError(
                 f"{tool.name} was not run: the permission question got an answer of another kind."
             )
 
 
-async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -> Passage:
+async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Turn) -> AllowedCall:
     """The approval holds for one input only, and a denial that counts by now beats it."""
     if answer.input is None or answer.input == asked.call.input:
-        passage = asked
+        allowed = asked
         # The files stay those that were shown; if they lead elsewhere by now, opening them fails.
         case = msgspec.structs.replace(asked.case, rules=turn.rules)
     else:
         changed = msgspec.structs.replace(asked.call, input=answer.input)
         call, input = read_call(changed, tool, turn)
         case = _case(call, tool, input, turn, hook=None)
-        passage = Passage(call=call, input=input, case=case)
+        allowed = AllowedCall(call=call, input=input, case=case)
     decision = turn.runtime.gate.decide(case)
     # A session that does not ask denies what it would ask about; that is not what the person was asked.
     if isinstance(decision, Deny) and decision.reason_type != "mode":
-        await _turn_away(passage.call, tool, turn, decision)
+        await _turn_away(allowed.call, tool, turn, decision)
     if answer.by_hook and isinstance(decision, Ask) and decision.reason_type == "safetyCheck":
         # The hook has put in something that no hook may approve.
-        return await _ask(passage, tool, turn, decision)
-    return msgspec.structs.replace(passage, approved=True)
+        return await _ask(allowed, tool, turn, decision)
+    return msgspec.structs.replace(allowed, approved=True)
 
 
 async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody: str = "") -> NoReturn:
@@ -162,7 +162,7 @@ async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody
     )
     if denied.reason_type == "classifier" and await hear_denial(call, tool, turn, denied):
         text = f"{text} {MAY_RETRY}"
-    raise TurnedAway(text)
+    raise CallDenied(text)
 
 
 def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:

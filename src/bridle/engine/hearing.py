@@ -7,12 +7,12 @@ from bridle.engine.turn import Ending, Turn
 from bridle.types.block import text_block, text_of
 from bridle.types.errors import ApiErrorKind, ProviderError
 from bridle.types.event import Noticed
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, Hooks
-from bridle.types.task import Task
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, Hooks
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.types.hook_moment import BackgroundTask, BatchCall, SessionCron
+    from bridle.types.hooks.base import BackgroundTask, BatchCall, SessionCron
 
 _MOST_STOP_BLOCKS = 8
 
@@ -21,7 +21,7 @@ async def hear_prompt(turn: Turn, prompt: Prompt) -> HookOutcome:
     """What hooks say to a prompt; text that nobody wrote is no prompt to them."""
     if prompt.meta or not turn.runtime.hooks.listens_to("UserPromptSubmit"):
         return NOTHING_SAID
-    from bridle.types.hook import UserPromptSubmit
+    from bridle.types.hooks.events import UserPromptSubmit
 
     return await turn.runtime.hooks.fire(UserPromptSubmit(prompt=text_of(prompt.content)))
 
@@ -38,7 +38,7 @@ async def hear_expansion(
     """What hooks say before a command turns into a prompt: `block` refuses it, `context` goes beside it."""
     if not hooks.listens_to("UserPromptExpansion"):
         return NOTHING_SAID
-    from bridle.types.hook import UserPromptExpansion
+    from bridle.types.hooks.events import UserPromptExpansion
 
     return await hooks.fire(
         UserPromptExpansion(
@@ -54,7 +54,7 @@ async def hear_expansion(
 def tell_person(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
     """Let hooks call somebody to the session; nobody waits for them."""
     if hooks.listens_to("Notification"):
-        from bridle.types.hook import Notification
+        from bridle.types.hooks.events import Notification
 
         hooks.notify(Notification(message=message, title=title, kind=kind))
 
@@ -73,7 +73,7 @@ def say_heard(turn: Turn) -> None:
 
 async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
     """Tell hooks that all calls of an answer are settled, before the model reads the results."""
-    from bridle.types.hook_calls import PostToolBatch
+    from bridle.types.hooks.calls import PostToolBatch
 
     said = await turn.runtime.hooks.fire(PostToolBatch(tool_calls=calls))
     if said.context:
@@ -86,7 +86,7 @@ async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
     """What hooks say to the end of a turn: why it goes on, how it ends, or nothing."""
     if not turn.runtime.hooks.listens_to("Stop"):
         return None
-    from bridle.types.hook import Stop
+    from bridle.types.hooks.events import Stop
 
     jobs, crons = _running(turn), _crons(turn)
     said = await turn.runtime.hooks.fire(
@@ -109,7 +109,7 @@ async def hear_fault(turn: Turn, kind: ApiErrorKind, details: str) -> None:
     """Tell hooks that the turn ends because the model could not answer."""
     if not turn.runtime.hooks.listens_to("StopFailure"):
         return
-    from bridle.types.hook import StopFailure
+    from bridle.types.hooks.events import StopFailure
 
     await turn.runtime.hooks.fire(
         StopFailure(error=kind, error_details=details, last_message=_last_words(turn))
@@ -140,7 +140,7 @@ async def hear_fallback(turn: Turn, fallback: str) -> None:
 
 async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> str:
     """The text as people are shown it; what is recorded and sent stays as the model wrote it."""
-    from bridle.types.hook import MessageDisplay
+    from bridle.types.hooks.events import MessageDisplay
 
     said = await turn.runtime.hooks.fire(
         MessageDisplay(turn_id=turn.id, message_id=message_id, index=index, final=True, delta=text)
@@ -149,7 +149,7 @@ async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> st
 
 
 def _crons(turn: Turn) -> list["SessionCron"]:
-    from bridle.types.schedule import SCHEDULES
+    from bridle.types.services.schedules import SCHEDULES
 
     schedules = turn.runtime.features.find(SCHEDULES)
     return [

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.config.sources import Layer
-from bridle.types.hook_outcome import (
+from bridle.types.hooks.outcome import (
     NOTHING_SAID,
-    AgentStanding,
+    AgentState,
     AskHost,
     EndReason,
     HookOutcome,
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
     from bridle.engine.session_hooks import SessionHooks
     from bridle.hooks.handler import FunctionHook
-    from bridle.types.hook import HookEvent
+    from bridle.types.hooks.events import HookEvent
     from bridle.types.workspace import Workspace
 
 
-class HookDoor:
+class LazyHooks:
     """Passes events on once somebody listens; until then an event costs a look."""
 
     def __init__(self, make: "Callable[[], SessionHooks]") -> None:
@@ -74,7 +74,7 @@ class HookDoor:
         agent_type: str,
         *,
         workspace: "Workspace | None" = None,
-        standing: Callable[[], AgentStanding] | None = None,
+        standing: Callable[[], AgentState] | None = None,
     ) -> Hooks:
         """An agent's view; hooks that come later do not reach an agent that began when there were none."""
         return (

@@ -9,9 +9,9 @@ from bridle.hooks.messages import delays, refusals
 from bridle.hooks.table import Listeners
 from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
-from bridle.types.event import Noticed, SessionNamed, Signalled
-from bridle.types.hook import HookEvent
-from bridle.types.hook_outcome import HookOutcome
+from bridle.types.event import Noticed, SessionRenamed, Signalled
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.workspace import Workspace
 
 
@@ -73,7 +73,7 @@ class HookEffects:
 
     def name_session(self, title: str) -> None:
         self._session.note({"type": "custom-title", "customTitle": title, "sessionId": self._session.id})
-        self._channel.emit(SessionNamed(title))
+        self._channel.emit(SessionRenamed(title))
 
     def warn(self, text: str) -> None:
         self._channel.emit(Noticed(text, "warning"))

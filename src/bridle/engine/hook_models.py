@@ -14,7 +14,7 @@ from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, text_block, text_of
 from bridle.types.errors import ToolError
 from bridle.types.event import Event
-from bridle.types.hook_outcome import NoHooks
+from bridle.types.hooks.outcome import NoHooks
 from bridle.types.model import ToolDefinition
 from bridle.types.origin import HOOK
 from bridle.types.permission import Effect

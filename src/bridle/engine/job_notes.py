@@ -7,7 +7,7 @@ import msgspec
 from bridle.engine.wording import task_notification
 from bridle.types.block import text_of
 from bridle.types.origin import JOB, Origin
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Prompt
 
 _USUAL_RESULT = 32_000

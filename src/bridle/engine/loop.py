@@ -24,8 +24,8 @@ from bridle.transcripts.session import Session
 from bridle.types.block import text_block, text_of
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
-from bridle.types.event import Answered, Noticed, TurnStarted, UserSaid
-from bridle.types.hook_outcome import HookOutcome
+from bridle.types.event import Answered, Noticed, TurnStarted, UserTextAdded
+from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.turn import Outcome, Prompt
 
 _MOST_RESUMES = 3
@@ -217,7 +217,7 @@ def _say_synthetic(turn: Turn, text: str) -> None:
     entry = turn.session.say_user([text_block(text)], meta=True)
     turn.user_lines += 1
     turn.runtime.channel.emit(
-        UserSaid(uuid=entry["uuid"], timestamp=entry["timestamp"], content=entry["message"]["content"])
+        UserTextAdded(uuid=entry["uuid"], timestamp=entry["timestamp"], content=entry["message"]["content"])
     )
 
 

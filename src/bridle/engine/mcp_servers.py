@@ -8,7 +8,7 @@ from bridle.types.errors import McpError
 if TYPE_CHECKING:
     from bridle.engine.relaying import RelayedChannel
     from bridle.mcp.servers import Servers
-    from bridle.types.mcp import Prompt, Replaced, Resource, ServedSkill, ServerState
+    from bridle.types.services.mcp import Prompt, Replaced, Resource, ServedSkill, ServerState
     from bridle.types.tool import Tool
 
 

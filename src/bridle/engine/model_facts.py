@@ -19,7 +19,7 @@ SMALL_WINDOW = 16_384
 Facts = Callable[[str], ModelFacts]
 
 
-class ModelWishes(Struct, frozen=True, kw_only=True):
+class ModelSettings(Struct, frozen=True, kw_only=True):
     """What the user has said about all models."""
 
     own: Mapping[str, Any] = {}
@@ -38,7 +38,7 @@ class ModelWishes(Struct, frozen=True, kw_only=True):
     """The levels of effort of every model."""
 
 
-def known_models(wishes: ModelWishes) -> Facts:
+def known_models(wishes: ModelSettings) -> Facts:
     """What the engine must know of any model, looked up once each."""
     known: dict[str, ModelFacts] = {}
 
@@ -60,7 +60,7 @@ def has_small_window(facts: Facts) -> Callable[[str], bool]:
     return lambda model: facts(model).context_window < SMALL_WINDOW
 
 
-def _facts(model: Model, wishes: ModelWishes) -> ModelFacts:
+def _facts(model: Model, wishes: ModelSettings) -> ModelFacts:
     def cost(usage: Usage) -> float:
         return catalog.cost(model, usage)
 
@@ -78,7 +78,7 @@ def _facts(model: Model, wishes: ModelWishes) -> ModelFacts:
     )
 
 
-def _usual_thinking(model: Model, wishes: ModelWishes) -> Thinking | None:
+def _usual_thinking(model: Model, wishes: ModelSettings) -> Thinking | None:
     """How a model thinks when nothing else is said."""
     budgeted = wishes.fixed_budget and catalog.normal(model.id).endswith("-4-6")
     thinking = Thinking("enabled") if budgeted else model.default_thinking()

@@ -28,7 +28,7 @@ class _Standing(Struct, frozen=True):
     folders: tuple[str, ...]
 
 
-class PermissionNews:
+class PermissionNotices:
     """What one session may do, as far as the model has been told."""
 
     def __init__(

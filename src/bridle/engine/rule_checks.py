@@ -3,7 +3,7 @@
 from typing import Any
 
 from bridle.engine.call import Call
-from bridle.engine.gate import TurnedAway, pass_gate, standing
+from bridle.engine.gate import CallDenied, pass_gate, standing
 from bridle.engine.parsing import parse_input
 from bridle.engine.turn import Turn
 from bridle.permissions.preparation import CallRequest, prepare
@@ -29,5 +29,5 @@ async def require(tool: Tool, input: dict[str, Any], turn: Turn) -> None:
     try:
         call, parsed = parse_input(tool, given)
         await pass_gate(call, tool, parsed, turn, hook=None)
-    except TurnedAway as refusal:
+    except CallDenied as refusal:
         raise ToolError(str(refusal)) from refusal

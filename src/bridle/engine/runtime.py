@@ -12,8 +12,8 @@ from bridle.engine.cache_watch import CacheWatch
 from bridle.engine.feature import Features
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
-from bridle.types.hook_outcome import Hooks, NoHooks
-from bridle.types.host_offer import HostOffer
+from bridle.types.hooks.outcome import Hooks, NoHooks
+from bridle.types.host_options import HostOptions
 from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
 from bridle.types.sandbox import Sandbox
@@ -24,9 +24,9 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.structured import AnswerShape
-    from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
-    from bridle.types.mcp import McpServers
+    from bridle.types.services.checkpoints import Checkpoints
+    from bridle.types.services.mcp import McpServers
 
 
 class Briefing(Protocol):
@@ -160,7 +160,7 @@ class Records(Struct, frozen=True, kw_only=True):
 class HostLink(Struct, frozen=True, kw_only=True):
     """The program around the session, as a turn sees it."""
 
-    offer: HostOffer = HostOffer()
+    offer: HostOptions = HostOptions()
     """What the host program brings."""
     arrivals: Arrivals | None = None
     """Prompts that come while a turn runs and may join it."""

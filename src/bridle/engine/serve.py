@@ -12,8 +12,8 @@ from bridle.engine.runtime import Runtime
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.transcripts.session import Session
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
+from bridle.types.services.tasks import Task
 from bridle.types.slash import may_be_command
-from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 

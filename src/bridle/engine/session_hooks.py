@@ -38,17 +38,17 @@ from bridle.host.reaper import Reaper
 from bridle.transcripts.listing import read_info
 from bridle.transcripts.session import Session
 from bridle.types.block import text_block
-from bridle.types.hook import HookEvent, SessionEnd, SessionStart, Setup, UserPromptSubmit
-from bridle.types.hook_outcome import (
+from bridle.types.hooks.environment import FileChanged
+from bridle.types.hooks.events import HookEvent, SessionEnd, SessionStart, Setup, UserPromptSubmit
+from bridle.types.hooks.outcome import (
     NOTHING_SAID,
-    AgentStanding,
+    AgentState,
     AskHost,
     EndReason,
     HookOutcome,
     Hooks,
     StartSource,
 )
-from bridle.types.hook_surroundings import FileChanged
 from bridle.types.origin import HOOK
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
@@ -158,7 +158,7 @@ class SessionHooks:
         agent_type: str,
         *,
         workspace: Workspace | None = None,
-        standing: Callable[[], AgentStanding] | None = None,
+        standing: Callable[[], AgentState] | None = None,
     ) -> Hooks:
         def context() -> HookContext:
             place = workspace or self._parts().workspace

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.config.sources import Layer
-from bridle.types.hook_outcome import Hooks
+from bridle.types.hooks.outcome import Hooks
 
 if TYPE_CHECKING:
-    from bridle.types.hook_moment import ConfigSource
+    from bridle.types.hooks.base import ConfigSource
 
 _SOURCES: "Mapping[str, ConfigSource]" = {
     "userSettings": "user_settings",
@@ -21,7 +21,7 @@ async def hear_settings_change(hooks: Hooks, before: Sequence[Layer], after: Seq
     """Whether the new settings may count; a change of managed settings is told and cannot be refused."""
     if not hooks.listens_to("ConfigChange"):
         return True
-    from bridle.types.hook_surroundings import ConfigChange
+    from bridle.types.hooks.environment import ConfigChange
 
     agreed = True
     for source, path in _changed(before, after):

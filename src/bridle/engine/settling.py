@@ -5,7 +5,7 @@ from bridle.engine.wording import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTE
 from bridle.transcripts.deferred_calls import note_deferred
 from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block
 from bridle.types.errors import ProviderError
-from bridle.types.event import ApiFault, AssistantSaid, ToolFinished, UserSaid
+from bridle.types.event import ApiFault, AssistantReplied, ToolFinished, UserTextAdded
 from bridle.types.ids import new_uuid
 from bridle.types.origin import PROGRAM
 from bridle.types.usage import Usage
@@ -45,7 +45,7 @@ def settle_fault(turn: Turn, error: ProviderError) -> Ending:
         message, request_id=error.request_id, error=error.kind, status=error.status, api_error=True
     )
     turn.runtime.channel.emit(
-        AssistantSaid(
+        AssistantReplied(
             uuid=entry["uuid"],
             timestamp=entry["timestamp"],
             message=message,
@@ -94,5 +94,5 @@ def _say_marker(turn: Turn, text: str) -> None:
     entry = turn.session.say_user(content, origin=PROGRAM)
     turn.user_lines += 1
     turn.runtime.channel.emit(
-        UserSaid(uuid=entry["uuid"], timestamp=entry["timestamp"], content=content, synthetic=False)
+        UserTextAdded(uuid=entry["uuid"], timestamp=entry["timestamp"], content=content, synthetic=False)
     )

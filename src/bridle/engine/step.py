@@ -15,7 +15,7 @@ from bridle.engine.wording import CALL_OVER_BUDGET, REPAIRED
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import (
-    AssistantSaid,
+    AssistantReplied,
     LimitChanged,
     ModelSwitched,
     Noticed,
@@ -30,8 +30,8 @@ from bridle.types.model import (
     BlockClosed,
     BlockOpened,
     Completed,
-    FellBack,
-    LimitTold,
+    FallbackStarted,
+    LimitReported,
     ModelEvent,
     ModelRequest,
     Noted,
@@ -45,7 +45,7 @@ from bridle.types.model import (
 )
 from bridle.types.usage import Usage
 
-_HEARD = frozenset((FellBack, BlockClosed))
+_HEARD = frozenset((FallbackStarted, BlockClosed))
 _NAMED = frozenset((Started, BlockOpened, BlockClosed, Completed))
 """Events with ids in them."""
 _OF_CALLS = frozenset((*_NAMED, PieceArrived, Restarted))
@@ -154,7 +154,7 @@ class Answer:
     async def _hear(self, event: ModelEvent) -> None:
         """Hooks have a say where another model takes over and in what people are shown."""
         match event:
-            case FellBack():
+            case FallbackStarted():
                 await hear_fallback(self._turn, event.fallback)
             case BlockClosed(block={"type": "text", "text": text}) if self._shown_by_hooks:
                 message_id = self._opened()["id"]
@@ -197,11 +197,11 @@ class Answer:
                 )
             case Restarted():
                 self._give_up()
-            case LimitTold():
+            case LimitReported():
                 emit(LimitChanged(event.info))
             case Repaired():
                 emit(Noticed(REPAIRED.format(faults=", ".join(event.faults)), "warning"))
-            case FellBack():
+            case FallbackStarted():
                 self._give_up()
                 self._turn.model = event.fallback
                 emit(ModelSwitched(original=event.original, fallback=event.fallback, reason=event.reason))
@@ -245,7 +245,7 @@ class Answer:
             self.text += block["text"]
         self._said.append(entry["uuid"])
         self._turn.runtime.channel.emit(
-            AssistantSaid(
+            AssistantReplied(
                 uuid=entry["uuid"],
                 timestamp=entry["timestamp"],
                 message=message,

@@ -7,7 +7,7 @@ from bridle.engine.runtime import Runtime
 from bridle.engine.staleness import CACHE_TTL, staleness
 from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
-from bridle.types.hook_surroundings import PostModelSwitch, PreModelSwitch
+from bridle.types.hooks.environment import PostModelSwitch, PreModelSwitch
 from bridle.types.permission import Ask, Deny
 
 

@@ -5,8 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature
-from bridle.types.service import Service
-from bridle.types.session_services import ANNOUNCE, LEAVE, OBJECTIONS, PAUSE
+from bridle.types.services.service import Service
+from bridle.types.services.session import ANNOUNCE, LEAVE, OBJECTIONS, PAUSE
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

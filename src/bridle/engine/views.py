@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from bridle.host.paths import bridle_dir
 from bridle.permissions.files.protected_names import FILES, FOLDERS
 from bridle.types.permission import Ask, Case, Judged
-from bridle.types.wall import Refusal, View, beyond_words
+from bridle.types.sandbox import Refusal, View, beyond_words
 from bridle.types.workspace import Workspace
 
 _MOST_REMEMBERED = 200
@@ -39,7 +39,7 @@ def keeper(
     def keep(refusal: Refusal) -> None:
         from bridle.host.wall.defect_log import keep_defect
 
-        command, known = case.subject, workspace.overstepped
+        command, known = case.subject, workspace.stopped_commands
         while len(known) >= _MOST_REMEMBERED:
             known.pop(next(iter(known)))
         known[command] = beyond_words(refusal)

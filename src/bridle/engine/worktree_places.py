@@ -10,8 +10,8 @@ from bridle.host.git.merge import conflicts_between, names_of
 from bridle.host.git.worktree_base import Pull, WorktreeFault
 from bridle.host.git.worktrees import Worktree
 from bridle.types.errors import ToolError
-from bridle.types.hook_surroundings import WorktreeCreate, WorktreeRemove
-from bridle.types.worktree import WORKTREE_OPTIONS, WorktreeOptions
+from bridle.types.hooks.environment import WorktreeCreate, WorktreeRemove
+from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
 
 _WITHOUT = " Start the agent without isolation, or mend that first."
 

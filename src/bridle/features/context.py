@@ -15,16 +15,16 @@ from bridle.types.variables import is_off
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.hook_door import HookDoor
+    from bridle.engine.hook_door import LazyHooks
     from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
     from bridle.features.agents.registry import AgentServers
     from bridle.features.teams.membership import Membership
     from bridle.types.agent import AgentDefinition
-    from bridle.types.mcp import McpServers
-    from bridle.types.monitor import PluginMonitor
-    from bridle.types.plugin import SessionPlugins
-    from bridle.types.schedule import Clock
+    from bridle.types.services.mcp import McpServers
+    from bridle.types.services.monitors import PluginMonitor
+    from bridle.types.services.plugins import SessionPlugins
+    from bridle.types.services.schedules import Clock
 
 
 def _not_yet() -> "Runtime":
@@ -103,7 +103,7 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Someone answers questions while it runs."""
     wants_editor: bool = False
     """The user asked for their editor."""
-    hooks: "HookDoor | None" = None
+    hooks: "LazyHooks | None" = None
     servers: "McpServers | None" = None
     """The MCP servers of the session."""
     window: Callable[[], int] = lambda: 200_000

@@ -7,7 +7,7 @@ from bridle.protocol.init_frame import InitFacts, Inventory
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
-from bridle.types.plugin import PLUGINS
+from bridle.types.services.plugins import PLUGINS
 from bridle.types.variables import is_on
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bridle.config.hook_schema import CommandHook
 from bridle.hooks.handler import Detached, HookCall, Ran, Reply, TimedOut
 from bridle.hooks.output import LONGEST_TEXT, Cut, interpret
-from bridle.types.hook_outcome import HookOutcome
+from bridle.types.hooks.outcome import HookOutcome
 
 MOST_AT_ONCE = 32
 _MOST_KEPT = 100_000

@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.hooks.handler import Answered, CallbackHook, Failed, FunctionHook, Handler, HookCall, Reply
 from bridle.types.errors import BridleError
-from bridle.types.hook_outcome import AskHost
+from bridle.types.hooks.outcome import AskHost
 
 _LONGEST_SHOWN = 10_000
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome
+from bridle.types.hooks.outcome import NOTHING_SAID, Elicited, HookOutcome
 from bridle.types.permission import Allow, Ask, Decision, Deny
 
 _T = TypeVar("_T")

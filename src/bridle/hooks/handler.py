@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from bridle.config.hook_schema import AgentHook, CommandHook, Hook, HttpHook, McpToolHook, PromptHook
-from bridle.types.hook import HookEvent
+from bridle.types.hooks.events import HookEvent
 
 Kind = Literal["command", "http", "mcp_tool", "prompt", "agent", "callback", "function"]
 

@@ -9,7 +9,7 @@ import msgspec
 from bridle.config.hook_schema import McpToolHook
 from bridle.hooks.handler import Failed, Handler, HookCall, Ran, Reply
 from bridle.types.errors import BridleError, McpError
-from bridle.types.mcp import McpServers
+from bridle.types.services.mcp import McpServers
 
 _LONGEST = 4 * 1024 * 1024
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}")

@@ -1,7 +1,7 @@
 """Lines about hooks for the user: one for each refusal, and one for each hook that took long."""
 
-from bridle.types.hook import HookEvent
-from bridle.types.hook_outcome import HookOutcome
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.permission import Deny
 
 _LONGEST = 1_000

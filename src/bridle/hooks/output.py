@@ -11,22 +11,22 @@ from msgspec import Struct
 from bridle.hooks.fold import fold
 from bridle.hooks.handler import Answered, Detached, Failed, HookCall, Ran, Refused, Reply, TimedOut, kind_of
 from bridle.host.files import write_atomic
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import (
+from bridle.types.hooks.calls import (
     PermissionRequest,
     PostToolBatch,
     PostToolUse,
     PostToolUseFailure,
     PreToolUse,
 )
-from bridle.types.hook_outcome import NOTHING_SAID, ElicitationAction, Elicited, HookOutcome
-from bridle.types.hook_surroundings import (
+from bridle.types.hooks.environment import (
     ConfigChange,
     Elicitation,
     ElicitationResult,
     PreModelSwitch,
     WorktreeCreate,
 )
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, ElicitationAction, Elicited, HookOutcome
 from bridle.types.ids import new_uuid
 from bridle.types.permission import Allow, Ask, Decision, Deny, PermissionUpdate
 from bridle.types.text import decode_json

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.types.hook import HookEvent
+from bridle.types.hooks.events import HookEvent
 from bridle.types.text import encodable_value
 
 _KNOW_THE_MODE = frozenset((

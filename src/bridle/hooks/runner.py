@@ -28,9 +28,9 @@ from bridle.hooks.output import LONGEST_TEXT, Cut, interpret
 from bridle.hooks.payload import HookContext, encode, payload
 from bridle.hooks.table import Entry, Listeners, choose
 from bridle.host.secrets import SECRETS
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import ToolEvent
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.calls import ToolEvent
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
 
 _SECONDS: dict[Kind, float] = {

@@ -13,8 +13,8 @@ from bridle.config.sources import Layer
 from bridle.config.validate import validate
 from bridle.hooks.handler import AnyHook, CallbackHook, FunctionHook, Kind, Origin, kind_of
 from bridle.hooks.matching import Matcher, read_matcher
-from bridle.types.hook import EVENTS
-from bridle.types.hook_calls import ToolEvent
+from bridle.types.hooks.calls import ToolEvent
+from bridle.types.hooks.events import EVENTS
 
 _HOSTS = ("callback", "function")
 _KINDS_TAKEN: dict[str, tuple[Kind, ...]] = {

@@ -15,8 +15,8 @@ from bridle.host.process import UNKNOWN_END, Process, start, take_over
 from bridle.host.reaper import Reaper
 from bridle.host.task_list import TaskList, tail
 from bridle.host.wall.enforcement import EnforcedCommand, Enforcement
-from bridle.types.task import Task
-from bridle.types.wall import Refusal, View, beyond_words
+from bridle.types.sandbox import Refusal, View, beyond_words
+from bridle.types.services.tasks import Task
 
 MOST_OUTPUT = 5 * 1024**3
 _LOOK = 0.5

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from bridle.host.plain_text import plain
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 
 _STOP_PATIENCE = 1.0
 

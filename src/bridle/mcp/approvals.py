@@ -15,7 +15,7 @@ from bridle.config.validate import parse
 from bridle.host.files import read_bytes
 from bridle.host.paths import global_state_file
 from bridle.types.errors import ConfigError
-from bridle.types.mcp import Server
+from bridle.types.services.mcp import Server
 from bridle.types.text import printable
 
 FileScope = Literal["local", "project", "user"]

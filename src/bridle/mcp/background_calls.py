@@ -14,7 +14,7 @@ from bridle.mcp.catalog import ServerTool
 from bridle.mcp.connection import Connection
 from bridle.types.block import ResultContent
 from bridle.types.errors import McpError
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import ToolContext, ToolOutput
 
 _USUAL = 120_000

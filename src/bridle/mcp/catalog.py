@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from bridle.mcp.names import UniqueNames, distinct, tool_name
 from bridle.mcp.transports.headers import BadAnnotation, header_paths
-from bridle.types.mcp import Prompt, PromptArgument, Resource, ToolFacts
 from bridle.types.model import ToolDefinition
+from bridle.types.services.mcp import Prompt, PromptArgument, Resource, ToolFacts
 from bridle.types.text import encodable, encodable_value
 
 _LONGEST_DESCRIPTION = 2048

@@ -10,8 +10,8 @@ from bridle.host.jsonrpc import INVALID_PARAMS
 from bridle.mcp.peer import Answerer
 from bridle.mcp.server_skills import EXTENSION
 from bridle.types.errors import McpError
-from bridle.types.hook_outcome import HookOutcome, Hooks, NoHooks
-from bridle.types.hook_surroundings import Elicitation, ElicitationResult
+from bridle.types.hooks.environment import Elicitation, ElicitationResult
+from bridle.types.hooks.outcome import HookOutcome, Hooks, NoHooks
 from bridle.types.question import (
     Answer,
     ElicitationQuestion,

@@ -8,7 +8,7 @@ from bridle.mcp.results import ResultStorage, content_of
 from bridle.types.block import UserBlock, text_block
 from bridle.types.command import Asks, Command, CommandResult, Says
 from bridle.types.errors import McpError
-from bridle.types.mcp import McpServers, Prompt, Resource, normalised
+from bridle.types.services.mcp import McpServers, Prompt, Resource, normalised
 
 _MOST_CHARS = 100_000
 _MOST_SKILLS = 200

@@ -23,7 +23,7 @@ from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.transports.base import Transport
 from bridle.mcp.transports.headers import parameter_headers
 from bridle.types.errors import McpError
-from bridle.types.mcp import HttpServer, Server, ServerState, Status, StdioServer
+from bridle.types.services.mcp import HttpServer, Server, ServerState, Status, StdioServer
 
 _MOST_LINES = 200
 _MOST_LOG = 16 * 1024

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.paths import bridle_dir
-from bridle.types.mcp import Server
+from bridle.types.services.mcp import Server
 from bridle.types.variables import is_on
 
 _LARGEST = 32 * 1024 * 1024

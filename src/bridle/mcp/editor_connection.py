@@ -18,9 +18,9 @@ from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.tools import ServerToolContext, session_tool
 from bridle.mcp.transports.selection import TransportContext, make_transport
 from bridle.types.errors import McpError
-from bridle.types.mcp import IdeSseServer, IdeWebSocketServer, Server
 from bridle.types.permission import Access
 from bridle.types.question import Answer, Question, Refused
+from bridle.types.services.mcp import IdeSseServer, IdeWebSocketServer, Server
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from bridle.types.mcp import normalised
+from bridle.types.services.mcp import normalised
 
 _LONGEST = 128
 """What model services take as the name of a tool."""

@@ -11,7 +11,7 @@ from bridle.mcp.peer import McpPeer
 from bridle.mcp.protocol_versions import HANDSHAKE, HANDSHAKES, MODERN, MODERNS, REVISION
 from bridle.mcp.transports.base import Transport
 from bridle.types.errors import McpError
-from bridle.types.mcp import ServerInfo
+from bridle.types.services.mcp import ServerInfo
 from bridle.version import __version__
 
 CLIENT: Mapping[str, str] = {"name": "bridle", "title": "bridle", "version": __version__}

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 from bridle.mcp.results import FitImage, ResultStorage, bounded, content_of, most_chars
 from bridle.types.block import text_block
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import McpServers, Resource
 from bridle.types.model import ToolDefinition
+from bridle.types.services.mcp import McpServers, Resource
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 
 _MOST_LISTED = 1_000

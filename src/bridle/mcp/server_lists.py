@@ -12,7 +12,15 @@ from bridle.mcp.server_skills import EXTENSION, read_skills
 from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.transports.base import entry_of
 from bridle.types.errors import McpError
-from bridle.types.mcp import HttpServer, Prompt, Resource, ServedSkill, Server, SseServer, WebSocketServer
+from bridle.types.services.mcp import (
+    HttpServer,
+    Prompt,
+    Resource,
+    ServedSkill,
+    Server,
+    SseServer,
+    WebSocketServer,
+)
 
 SKILLS = "skills"
 _REMOTE = HttpServer | SseServer | WebSocketServer

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle.types.errors import McpError
-from bridle.types.mcp import ServedSkill, SkillFile
+from bridle.types.services.mcp import ServedSkill, SkillFile
 from bridle.types.text import encodable, encodable_value
 
 EXTENSION = "io.modelcontextprotocol/skills"

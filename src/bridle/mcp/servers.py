@@ -24,7 +24,8 @@ from bridle.mcp.tools import ServerToolContext, session_tool
 from bridle.mcp.transports.in_process import Exchange, InProcessTransport, ahead, sdk_server
 from bridle.mcp.transports.selection import TransportContext, make_transport
 from bridle.types.errors import ConfigError, McpError
-from bridle.types.mcp import (
+from bridle.types.sandbox import Sandbox
+from bridle.types.services.mcp import (
     TURNED_OFF,
     Prompt,
     Replaced,
@@ -36,7 +37,6 @@ from bridle.types.mcp import (
     StdioServer,
     normalised,
 )
-from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Tool
 from bridle.types.variables import is_on
 

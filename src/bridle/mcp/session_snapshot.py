@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.mcp.names import tool_name
 from bridle.types.errors import UsageError
-from bridle.types.mcp import McpServers, normalised
+from bridle.types.services.mcp import McpServers, normalised
 
 
 class ListedTool(Struct, frozen=True, kw_only=True, rename="camel"):

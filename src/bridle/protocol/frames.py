@@ -21,8 +21,8 @@ from bridle.protocol.task_frames import TaskFrames, progress
 from bridle.types.block import text_of
 from bridle.types.event import (
     Answered,
-    AssistantSaid,
-    CommandSaid,
+    AssistantReplied,
+    CommandReplied,
     CompactionFinished,
     CompactionStarted,
     ConversationReset,
@@ -37,7 +37,7 @@ from bridle.types.event import (
     PromptMoved,
     PromptSuggested,
     RetryScheduled,
-    SessionNamed,
+    SessionRenamed,
     Signalled,
     StepStarted,
     Streamed,
@@ -51,10 +51,10 @@ from bridle.types.event import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
-    UserSaid,
+    UserTextAdded,
     Withdrawn,
 )
-from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
 from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
@@ -70,7 +70,7 @@ _THINKING_STEP = 50
 """Tokens of thinking between two reports of it."""
 _ALWAYS_TOLD = ("SessionStart", "Setup")
 """Events whose hooks are always reported."""
-_AFTER_INIT = (AssistantSaid, CommandSaid, ToolFinished, TurnFinished, UserSaid)
+_AFTER_INIT = (AssistantReplied, CommandReplied, ToolFinished, TurnFinished, UserTextAdded)
 """Events that are sent only after the first line of a turn."""
 
 
@@ -132,9 +132,9 @@ class Framer:
             case StepStarted():
                 if self._partial:
                     yield self._system("status", status="requesting")
-            case AssistantSaid():
+            case AssistantReplied():
                 yield from self._said(event)
-            case UserSaid():
+            case UserTextAdded():
                 yield user_frame(event, self._facts.session_id)
             case ToolStarted() | Signalled() | Answered():
                 # Answers hold the call and the text already, and sequences are meant for a terminal.
@@ -151,7 +151,7 @@ class Framer:
                 | Withdrawn()
                 | CompactionStarted()
                 | Noticed()
-                | SessionNamed()
+                | SessionRenamed()
             ):
                 yield self._system(**notice(event))
             case HookStarted() | HookProgressed() | HookRun():
@@ -169,7 +169,7 @@ class Framer:
                 yield self._news(event)
             case CompactionFinished():
                 yield from self._compaction(event)
-            case CommandSaid() | ConversationReset():
+            case CommandReplied() | ConversationReset():
                 yield self._commanded(event)
             case TurnFinished():
                 yield self.result(event.outcome)
@@ -226,9 +226,9 @@ class Framer:
         if self._replay and not event.meta:
             yield {**prompt_frame(event, self._facts.session_id), "isReplay": True}
 
-    def _commanded(self, event: CommandSaid | ConversationReset) -> Frame:
+    def _commanded(self, event: CommandReplied | ConversationReset) -> Frame:
         """What a command has to say, or the last line under the id that the session had before it."""
-        if isinstance(event, CommandSaid):
+        if isinstance(event, CommandReplied):
             return self.command_output(event.text)
         frame: Frame = {
             "type": "conversation_reset",
@@ -290,7 +290,7 @@ class Framer:
             yield self._system("init", **init_fields(event, self._facts, self._inventory()))
             yield from self._taken(event)
 
-    def _said(self, event: AssistantSaid) -> Iterator[Frame]:
+    def _said(self, event: AssistantReplied) -> Iterator[Frame]:
         yield from self._thought_so_far(step=1)
         self._thought = self._thought_told = 0
         yield self._answer(assistant_frame(event, self._facts.session_id))
@@ -316,7 +316,9 @@ class Framer:
         match inner:
             case TurnStarted():
                 frames: Iterable[Frame] = (prompt_frame(inner, self._facts.session_id),)
-            case AssistantSaid() if inner.message["content"][0]["type"] == "tool_use" or self._agent_text():
+            case AssistantReplied() if (
+                inner.message["content"][0]["type"] == "tool_use" or self._agent_text()
+            ):
                 frames = (assistant_frame(inner, self._facts.session_id),)
             case ToolFinished():
                 frames = (self._settled(inner),)

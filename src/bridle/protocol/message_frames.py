@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bridle.types.event import AssistantSaid, PromptFolded, ToolFinished, TurnStarted, UserSaid
+from bridle.types.event import AssistantReplied, PromptFolded, ToolFinished, TurnStarted, UserTextAdded
 from bridle.types.ids import new_uuid
 
 Frame = dict[str, Any]
 
 
-def assistant_frame(event: AssistantSaid, session_id: str) -> Frame:
+def assistant_frame(event: AssistantReplied, session_id: str) -> Frame:
     """A block of the model's answer; how the answer ends is not known yet."""
     shown = event.message if event.fault else {**event.message, "stop_reason": None}
     frame: Frame = {
@@ -32,7 +32,7 @@ def assistant_frame(event: AssistantSaid, session_id: str) -> Frame:
     return frame
 
 
-def user_frame(event: UserSaid, session_id: str) -> Frame:
+def user_frame(event: UserTextAdded, session_id: str) -> Frame:
     """Text on the user's side that no host has sent."""
     frame = {**_user(event.content, session_id, event.uuid), "timestamp": event.timestamp}
     if event.synthetic:

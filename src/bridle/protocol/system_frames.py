@@ -9,13 +9,19 @@ from bridle.types.event import (
     Noticed,
     PermissionDenied,
     RetryScheduled,
-    SessionNamed,
+    SessionRenamed,
     Withdrawn,
 )
-from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 
 Notice = (
-    PermissionDenied | RetryScheduled | ModelSwitched | Withdrawn | CompactionStarted | Noticed | SessionNamed
+    PermissionDenied
+    | RetryScheduled
+    | ModelSwitched
+    | Withdrawn
+    | CompactionStarted
+    | Noticed
+    | SessionRenamed
 )
 
 
@@ -62,7 +68,7 @@ def notice(event: Notice) -> dict[str, Any]:
                 "level": event.level,
                 **final,
             }
-        case SessionNamed():
+        case SessionRenamed():
             return {"subtype": "session_title_changed", "title": event.title}
 
 

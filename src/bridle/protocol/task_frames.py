@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bridle.types.task import Task, TaskUsage
+from bridle.types.services.tasks import Task, TaskUsage
 
 
 class TaskFrames:

@@ -12,7 +12,7 @@ from bridle.providers.facts import Model
 from bridle.providers.keys import Keys, custom_headers
 from bridle.providers.vendor import CloudCommands, Vendor, request_id
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
-from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest, Started
+from bridle.types.model import Completed, LimitReported, ModelEvent, ModelRequest, Started
 from bridle.types.variables import is_off, is_on
 from bridle.version import __version__
 
@@ -153,7 +153,7 @@ class HttpProvider:
             limits = limits_of(self._place.env, streamed=request.stream, silence=self._place.vendor.patience)
             async with self._client.send(sent, limits) as response:
                 if (limit := self._changed_limit(response.headers)) is not None:
-                    yield LimitTold(limit)
+                    yield LimitReported(limit)
                 await self._check(response, request)
                 reading = self._dialect.reading(request, self._place, request_id(response.headers))
                 async with aclosing(_events(response, reading)) as events:

@@ -11,7 +11,7 @@ from bridle.providers import cassette
 from bridle.providers.cassette import Answer, Exchange, Header, Placeholders, Rendering, Rule
 from bridle.providers.dialects.messages_stream import Decoder, stream_of
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
-from bridle.types.model import BlockClosed, Completed, FellBack, ModelEvent, ModelRequest, Provider
+from bridle.types.model import BlockClosed, Completed, FallbackStarted, ModelEvent, ModelRequest, Provider
 
 
 class Recording:
@@ -50,7 +50,7 @@ class Recording:
                 match event:
                     case BlockClosed(flaw=str() as flaw):
                         flaws[str(event.index)] = flaw
-                    case FellBack():
+                    case FallbackStarted():
                         fell_back = msgspec.to_builtins(event)
                         flaws = {}
                     case Completed():
@@ -118,7 +118,7 @@ class Replaying:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         answer = self._take(request)
         if answer.fell_back is not None:
-            yield msgspec.convert(answer.fell_back, FellBack)
+            yield msgspec.convert(answer.fell_back, FallbackStarted)
         if (fault := answer.fault) is not None:
             form = StreamBroken if fault.get("broken") else ProviderError
             raise form(

@@ -16,7 +16,7 @@ from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import (
     BlockClosed,
     Completed,
-    FellBack,
+    FallbackStarted,
     ModelEvent,
     ModelRequest,
     Provider,
@@ -91,7 +91,7 @@ class Retrying:
         tally = _Tally(self._after(request.model))
         while True:
             seen = _Seen()
-            taken: tuple[FellBack, ModelRequest] | None = None
+            taken: tuple[FallbackStarted, ModelRequest] | None = None
             try:
                 async for event in self.provider.stream(request):
                     seen.note(event)
@@ -143,7 +143,7 @@ class Retrying:
 
     def _next(
         self, request: ModelRequest, tally: "_Tally", error: ProviderError
-    ) -> tuple[FellBack, ModelRequest] | None:
+    ) -> tuple[FallbackStarted, ModelRequest] | None:
         """The next model that can continue, and the request in its form; what has come so far is void."""
         from bridle.providers import fallbacks  # Only a run whose model fails needs it.
 
@@ -157,7 +157,7 @@ class Retrying:
                 continue
             tally.begin_anew()
             reason = " ".join((str(error), *passed, *fallbacks.price_change(before, model)))
-            return FellBack(request.model, name, reason), fallbacks.fitted(request, model)
+            return FallbackStarted(request.model, name, reason), fallbacks.fitted(request, model)
         return None
 
     def _check(self, error: ProviderError, seen: "_Seen", tally: "_Tally") -> None:

@@ -13,7 +13,7 @@ from bridle.context.window import habits_from
 from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
-from bridle.engine.permission_news import PermissionNews
+from bridle.engine.permission_news import PermissionNotices
 from bridle.engine.runtime import Asking, ContextSources, Gate, HostLink, Records, Runtime
 from bridle.engine.serve import Inbox
 from bridle.engine.session_tools import again, fitted, news
@@ -56,7 +56,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """Tells some of them later."""
     toolbox: Toolbox
     """As the model that answers can take them."""
-    permissions: PermissionNews
+    permissions: PermissionNotices
     checkpoints: "FileCheckpoints | None"
 
 

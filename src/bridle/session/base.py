@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.model_facts import Facts
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Server
@@ -15,7 +15,7 @@ from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.sandbox import Sandbox
-from bridle.types.task import Task, Tasks
+from bridle.types.services.tasks import Task, Tasks
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
@@ -64,7 +64,7 @@ class SessionBase(Struct, frozen=True, kw_only=True):
     channel: Channel
     """That of the connection; in a teammate's process its leader shares it."""
     workspace: Workspace
-    hooks: HookDoor
+    hooks: LazyHooks
     sandbox: Sandbox | None
     plugins: OpenPlugins
     storage: str

@@ -9,7 +9,7 @@ from bridle.session.base import SessionBase
 from bridle.session.conversation import checkpoints_of, place_of
 from bridle.session.settings import SessionSettings
 from bridle.types.command import Command
-from bridle.types.plugin import PLUGINS
+from bridle.types.services.plugins import PLUGINS
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.config.load import Config, users_models
 from bridle.config.options import EFFORTS, SessionOptions
-from bridle.engine.model_facts import Facts, ModelWishes, known_models
+from bridle.engine.model_facts import Facts, ModelSettings, known_models
 from bridle.engine.runtime import Asking
 from bridle.permissions.rules import split_rules
 from bridle.providers import catalog
@@ -89,7 +89,7 @@ def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) ->
     """What the engine must know of any model."""
     always = is_on(env, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT")
     return known_models(
-        ModelWishes(
+        ModelSettings(
             own=catalog.with_declared(config.raw.get("bridleModels") or {}, env),
             thinking=_thinking(options, config, env),
             fixed_budget=is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),

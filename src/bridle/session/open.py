@@ -115,7 +115,7 @@ class LiveSession:
     async def close(self) -> None:
         """End everything that the session has started."""
         await close_parts(self._base, self._parts)
-        if self._base.workspace.visit is not None:
+        if self._base.workspace.worktree is not None:
             from bridle.features.worktrees.start import leave_worktree
 
             await leave_worktree(self.server.runtime, self.session)

@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.config.live_config import LiveConfig
 from bridle.config.load import Config, environment, reload
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.serve import Server
 from bridle.engine.settings_change import hear_settings_change
 from bridle.providers import catalog
@@ -27,7 +27,7 @@ class SessionSettings:
     """What counts now. Rules, hooks, variables, model and effort follow every change."""
 
     def __init__(
-        self, setup: Setup, session: Session, server: Server, hooks: HookDoor, *, warn: Callable[[str], None]
+        self, setup: Setup, session: Session, server: Server, hooks: LazyHooks, *, warn: Callable[[str], None]
     ) -> None:
         self._setup = setup
         self._session = session

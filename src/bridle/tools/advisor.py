@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
-from bridle.types.session_services import ADVISE
+from bridle.types.services.session import ADVISE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST_CHARACTERS = 20_000

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from bridle.types.delegation import AgentCompleted, AgentLaunched, Delegation
 from bridle.types.errors import ToolError
-from bridle.types.session_services import DELEGATE
+from bridle.types.services.delegation import AgentCompleted, AgentLaunched, Delegation
+from bridle.types.services.session import DELEGATE
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.schedule import SCHEDULES
+from bridle.types.services.schedules import SCHEDULES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 

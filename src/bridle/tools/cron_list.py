@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.types.schedule import SCHEDULES, Scheduled
+from bridle.types.services.schedules import SCHEDULES, Scheduled
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _SHOWN = 200

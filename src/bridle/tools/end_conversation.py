@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.types.session_services import LEAVE
+from bridle.types.services.session import LEAVE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.types.session_services import PLANNING
+from bridle.types.services.session import PLANNING
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
-from bridle.types.session_services import WORKTREES
+from bridle.types.services.session import WORKTREES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
@@ -29,9 +29,9 @@ def _access(input: EnterWorktreeInput, workspace: Workspace) -> Access:
 def _check(input: EnterWorktreeInput, ctx: ToolContext) -> None:
     if input.name is not None and input.path is not None:
         raise ToolError("Give a name for a new work tree or the path of one that exists, not both.")
-    if ctx.workspace.visit is not None:
+    if ctx.workspace.worktree is not None:
         raise ToolError(
-            f"The session is in the work tree {ctx.workspace.visit.path} already: leave it first."
+            f"The session is in the work tree {ctx.workspace.worktree.path} already: leave it first."
         )
 
 

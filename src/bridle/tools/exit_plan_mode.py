@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.session_services import PLANNING, Planning
+from bridle.types.services.session import PLANNING, Planning
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _LARGEST = 200_000

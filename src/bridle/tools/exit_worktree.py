@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.session_services import WORKTREES
+from bridle.types.services.session import WORKTREES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -25,7 +25,7 @@ def _subject(input: ExitWorktreeInput) -> str:
 
 
 def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
-    if ctx.workspace.visit is None:
+    if ctx.workspace.worktree is None:
         raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
     if input.discard_changes and input.action == "keep":
         raise ToolError("discard_changes goes with the action remove only.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.types.message import MESSAGES, Contact
+from bridle.types.services.messages import MESSAGES, Contact
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 60

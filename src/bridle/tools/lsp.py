@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.language import LANGUAGES, Inquiry, Operation
 from bridle.types.permission import Access
+from bridle.types.services.language_servers import LANGUAGES, Inquiry, Operation
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 

@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.types.errors import ToolError
-from bridle.types.monitor import MONITORS, Watch, WatchedCommand, WatchedSocket
 from bridle.types.sandbox import OUT_OF_SANDBOX
+from bridle.types.services.monitors import MONITORS, Watch, WatchedCommand, WatchedSocket
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.variables import is_on
 

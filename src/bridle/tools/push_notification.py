@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.session_services import ANNOUNCE
+from bridle.types.services.session import ANNOUNCE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 200

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.schedule import SCHEDULES
+from bridle.types.services.schedules import SCHEDULES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _LEAST, _MOST = 60, 3600

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.message import MESSAGES, Delivery
+from bridle.types.services.messages import MESSAGES, Delivery
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _WORDS = {

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.session_services import PAUSE
+from bridle.types.services.session import PAUSE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 3600

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct
 
 from bridle.types.errors import ToolError
+from bridle.types.services.workflows import WORKFLOWS, Launch, Launched, read_arguments
 from bridle.types.tool import ToolContext, ToolOutput, tool
-from bridle.types.workflow import WORKFLOWS, Launch, Launched, read_arguments
 
 _LARGEST_SCRIPT = 1_000_000
 

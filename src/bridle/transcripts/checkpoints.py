@@ -15,9 +15,9 @@ from bridle.transcripts.backups import Backup, BackupFolder, Seen, look, stamp_a
 from bridle.transcripts.checkpoint_entries import Snapshots, delta_row, snapshot_row
 from bridle.transcripts.command_changes import Watch, watch
 from bridle.transcripts.entry_ids import timestamp
-from bridle.types.checkpoint import Rewound
 from bridle.types.entry import NoteEntry
 from bridle.types.errors import SessionError
+from bridle.types.services.checkpoints import Rewound
 
 _MOST_SNAPSHOTS = 100
 

@@ -26,8 +26,8 @@ from bridle.transcripts.truncation import cut_at, without_leftovers
 from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
-from bridle.types.kept_prompt import KEPT_PROMPT, KeptPrompt
 from bridle.types.ledger import HELD, PINS, Ledger
+from bridle.types.saved_prompt import SAVED_PROMPT, SavedPrompt
 from bridle.types.workspace import IN_WORKTREE
 
 
@@ -192,8 +192,8 @@ def _recall(session: Session, loaded: Loaded) -> None:
         session.swap(ledger=Ledger.from_note(pins))
         if forked:
             session.note({**pins, "sessionId": session.id})
-    if (prompt := loaded.notes.get(KEPT_PROMPT)) is not None:
-        session.swap(kept_prompt=KeptPrompt.from_note(prompt))
+    if (prompt := loaded.notes.get(SAVED_PROMPT)) is not None:
+        session.swap(kept_prompt=SavedPrompt.from_note(prompt))
         if forked:
             session.note({**prompt, "sessionId": session.id})
     if (held := loaded.notes.get(HELD)) is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridle.transcripts.session import Session
-from bridle.types.schedule import Scheduled
+from bridle.types.services.schedules import Scheduled
 
 SCHEDULED = "bridle-scheduled"
 """The kind of line that holds them; the last one counts."""

@@ -4,15 +4,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from msgspec import Struct
 
-from bridle.types.denials import Denials
-from bridle.types.kept_prompt import KeptPrompt
 from bridle.types.ledger import Ledger
 from bridle.types.model import Thinking
-from bridle.types.permission import Mode, Rule
+from bridle.types.permission import DenialCount, Mode, Rule
+from bridle.types.saved_prompt import SavedPrompt
 from bridle.types.usage import Measured
 
 if TYPE_CHECKING:
-    from bridle.types.schedule import Scheduled
+    from bridle.types.services.schedules import Scheduled
 
 
 class SessionState(Struct, frozen=True):
@@ -21,7 +20,7 @@ class SessionState(Struct, frozen=True):
     model: str = ""
     mode: Mode = "default"
     rules: tuple[Rule, ...] = ()
-    denials: Denials = Denials()
+    denials: DenialCount = DenialCount()
     thinking: Thinking | None = None
     """How much the model may think, if the user chose it; None for the default."""
     measured: Measured | None = None
@@ -42,7 +41,7 @@ class SessionState(Struct, frozen=True):
     """What held before plan mode."""
     advisor: str | None = None
     """The model that the main one may ask for advice."""
-    kept_prompt: KeptPrompt | None = None
+    kept_prompt: SavedPrompt | None = None
     """The system prompt that is sent as it was first sent, where a host wants that."""
 
 
@@ -51,9 +50,9 @@ class StateChanges(TypedDict, total=False):
     mode: Mode
     pre_plan_mode: Mode | None
     advisor: str | None
-    kept_prompt: KeptPrompt | None
+    kept_prompt: SavedPrompt | None
     rules: tuple[Rule, ...]
-    denials: Denials
+    denials: DenialCount
     thinking: Thinking | None
     measured: Measured | None
     ledger: Ledger

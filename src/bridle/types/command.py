@@ -8,7 +8,7 @@ from msgspec import Struct
 from bridle.types.block import UserBlock
 from bridle.types.origin import Origin
 from bridle.types.permission import Rule
-from bridle.types.slash import Slashed
+from bridle.types.slash import SlashLine
 
 Reach = Literal["keyboard", "person", "anyone"]
 """Who may call a command: the user of this machine, also a person who steers the session from elsewhere, or
@@ -57,11 +57,11 @@ class Resets(Struct, frozen=True, kw_only=True, tag="resets"):
     name: str | None = None
 
 
-class Leaves(Struct, frozen=True, tag="leaves"):
+class Exits(Struct, frozen=True, tag="leaves"):
     """The program ends."""
 
 
-CommandResult = Asks | Says | Shows | Resets | Leaves
+CommandResult = Asks | Says | Shows | Resets | Exits
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -120,6 +120,6 @@ class Commands(Protocol):
         ...
 
 
-def find_command(slashed: Slashed, commands: Commands) -> Command | None:
+def find_command(slashed: SlashLine, commands: Commands) -> Command | None:
     """The command of that name, as it was written or in plain letters."""
     return commands.find(slashed.name) or commands.find(slashed.plain)

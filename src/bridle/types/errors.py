@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bridle.types.wall import Refusal
+    from bridle.types.sandbox import Refusal
 
 ApiErrorKind = Literal[
     "authentication_failed",
@@ -42,12 +42,12 @@ class ToolError(BridleError):
     """A tool call failed in a way that the model should read and mend."""
 
 
-class Overstepped(ToolError):
+class CommandStopped(ToolError):
     """A command tried more than it was judged to do; the kernel kept it from that, and it was ended."""
 
     def __init__(self, refusal: "Refusal") -> None:
         # `--help` does without it.
-        from bridle.types.wall import beyond_words
+        from bridle.types.sandbox import beyond_words
 
         super().__init__(f"The command was stopped: {beyond_words(refusal)}.")
         self.refusal = refusal

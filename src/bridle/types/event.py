@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from bridle.types.block import AssistantMessage, ToolResultBlock, UserBlock
 from bridle.types.errors import ApiErrorKind
-from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.permission import PartDecision, PermissionUpdate, ReasonType
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome
 
 
@@ -85,7 +85,7 @@ class ApiFault(Struct, frozen=True):
     type: str | None = None
 
 
-class AssistantSaid(Struct, frozen=True, kw_only=True, tag="assistant_said"):
+class AssistantReplied(Struct, frozen=True, kw_only=True, tag="assistant_said"):
     """One block of an answer is whole and recorded; blocks of one answer share `message.id`."""
 
     uuid: str
@@ -104,7 +104,7 @@ class Withdrawn(Struct, frozen=True, tag="withdrawn"):
     uuids: tuple[str, ...]
 
 
-class UserSaid(Struct, frozen=True, kw_only=True, tag="user_said"):
+class UserTextAdded(Struct, frozen=True, kw_only=True, tag="user_said"):
     """Text that the engine added in the user's name: a nudge to go on, an interrupt marker."""
 
     uuid: str
@@ -231,7 +231,7 @@ class Noticed(Struct, frozen=True, tag="noticed"):
     """Something does not go on because of it."""
 
 
-class CommandSaid(Struct, frozen=True, tag="command_said"):
+class CommandReplied(Struct, frozen=True, tag="command_said"):
     """A slash command has something to say to the user; the model does not see it."""
 
     text: str
@@ -260,7 +260,7 @@ class PromptSuggested(Struct, frozen=True, tag="prompt_suggested"):
     text: str
 
 
-class SessionNamed(Struct, frozen=True, tag="session_named"):
+class SessionRenamed(Struct, frozen=True, tag="session_named"):
     """The session has a name, or another one than before."""
 
     title: str
@@ -296,9 +296,9 @@ Event = (
     | TextDelta
     | ThinkingDelta
     | Streamed
-    | AssistantSaid
+    | AssistantReplied
     | Withdrawn
-    | UserSaid
+    | UserTextAdded
     | ToolStarted
     | ToolProgressed
     | ToolFinished
@@ -312,11 +312,11 @@ Event = (
     | CompactionStarted
     | CompactionFinished
     | Noticed
-    | CommandSaid
+    | CommandReplied
     | ConversationReset
     | ModeChanged
     | PromptSuggested
-    | SessionNamed
+    | SessionRenamed
     | Signalled
     | LimitChanged
     | HookStarted

@@ -121,7 +121,7 @@ class Restarted(Struct, frozen=True):
     reason: str
 
 
-class FellBack(Struct, frozen=True):
+class FallbackStarted(Struct, frozen=True):
     """Another model answers from here on, in this turn."""
 
     original: str
@@ -129,7 +129,7 @@ class FellBack(Struct, frozen=True):
     reason: str
 
 
-class LimitTold(Struct, frozen=True):
+class LimitReported(Struct, frozen=True):
     """The service said how much of a limit is used up, and it is not what it said before."""
 
     info: Mapping[str, Any]
@@ -153,8 +153,8 @@ ModelEvent = (
     | Completed
     | Waiting
     | Restarted
-    | FellBack
-    | LimitTold
+    | FallbackStarted
+    | LimitReported
     | Repaired
 )
 """`wire` is the event as a Messages API stream would carry it, for hosts that want the raw stream."""

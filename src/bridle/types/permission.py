@@ -1,16 +1,20 @@
-"""What bears on a permission decision, and the decision."""
+"""What bears on a permission decision, the decision, and what it lets a call do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, NotRequired, TypedDict
 
 from msgspec import Struct
 
+from bridle.types.sandbox import Refusal, Sandbox, View
 from bridle.types.shell import Reading
 
 Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "bubble"]
 """`bubble` is for sub-agents whose questions go to the channel of their parent; nobody can choose it."""
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
+
+_MOST_DENIALS_IN_A_ROW = 3
+_MOST_DENIALS = 20
 
 RuleSource = Literal[
     "userSettings",
@@ -97,7 +101,7 @@ class Deny(Struct, frozen=True):
 Decision = Allow | Ask | Deny
 
 
-class Place(Struct, frozen=True):
+class ResolvedPath(Struct, frozen=True):
     """A path and everywhere it leads."""
 
     path: str
@@ -149,7 +153,7 @@ class Case(Struct, frozen=True, kw_only=True):
     subject: str
     read_only: bool
     access: Access = Access()
-    places: Mapping[str, Place] = {}
+    places: Mapping[str, ResolvedPath] = {}
     """Where each path that the call or its command names leads; one that is not here leads nowhere else."""
     reading: Reading | None = None
     """The command taken apart, when the call is one."""
@@ -180,8 +184,8 @@ class Case(Struct, frozen=True, kw_only=True):
     checkout: str | None = None
     """The main checkout of the repository, while the session must leave it as it is."""
 
-    def place(self, path: str) -> Place:
-        return self.places.get(path) or Place(path)
+    def place(self, path: str) -> ResolvedPath:
+        return self.places.get(path) or ResolvedPath(path)
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -189,3 +193,41 @@ class Case(Struct, frozen=True, kw_only=True):
         parts = self.reading.parts if self.reading is not None else ()
         named = (path for part in parts for path in (*part.reads, *part.writes))
         return (*self.access.reads, *self.access.writes, *named)
+
+
+class Permit(Struct, frozen=True, kw_only=True):
+    """What the gate let one call do, and what holds it to that."""
+
+    approved: Mapping[str, str] = {}
+    """Where each path led when the gate let the call through; what leads elsewhere by now is refused."""
+    sandbox: Sandbox | None = None
+    confined: bool = False
+    """The gate decided on a command that runs in the sandbox: it runs there or not at all."""
+    view: View | None = None
+    """What a command that only judgement allowed is held to; None when something else allowed it."""
+    refused: Callable[[Refusal], None] = lambda _: None
+    """Hears of what a view kept a command from that runs beside the conversation."""
+    hides: Callable[[str], bool] = lambda _: False
+    """Whether a rule keeps the file at this absolute path from being read."""
+
+
+class DenialCount(Struct, frozen=True):
+    """How often auto mode has denied calls.
+
+    A child begins with the count of its parent, so that delegating work never starts it anew.
+    """
+
+    consecutive: int = 0
+    total: int = 0
+
+    def plus_one(self) -> "DenialCount":
+        return DenialCount(self.consecutive + 1, self.total + 1)
+
+    def after_success(self) -> "DenialCount":
+        """The row is broken; the same value when there is none."""
+        return DenialCount(0, self.total) if self.consecutive else self
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a refusal is by now a question for a person."""
+        return self.consecutive >= _MOST_DENIALS_IN_A_ROW or self.total >= _MOST_DENIALS

@@ -18,7 +18,7 @@ _LINE = re.compile(f"[\\s{_UNSEEN}]*[/\uff0f]([^/\uff0f\\s{_UNSEEN}]+)(?=[\\s{_U
 _NAME = re.compile(r"[\w.:-]+")
 
 
-class Slashed(Struct, frozen=True):
+class SlashLine(Struct, frozen=True):
     """A line that may call a command."""
 
     name: str
@@ -29,7 +29,7 @@ class Slashed(Struct, frozen=True):
     """What stands behind the name and the blanks that follow it."""
 
 
-def read_slashed(text: str) -> Slashed | None:
+def read_slash_line(text: str) -> SlashLine | None:
     """The name behind a slash at the start of a text, and the rest; None where none stands there.
 
     Blanks of every kind and characters that nobody sees may stand before the slash and end the name; a wide
@@ -43,7 +43,7 @@ def read_slashed(text: str) -> Slashed | None:
         return None
     rest = text[match.end() :]
     blanks = _BLANKS.match(rest)
-    return Slashed(match[1], plain, (rest if blanks is None else rest[blanks.end() :]).rstrip())
+    return SlashLine(match[1], plain, (rest if blanks is None else rest[blanks.end() :]).rstrip())
 
 
 def begins_with_slash(text: str) -> bool:

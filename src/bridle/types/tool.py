@@ -9,15 +9,14 @@ from msgspec import Meta, Struct
 from bridle.types.block import AssistantMessage, ResultContent
 from bridle.types.errors import ToolError
 from bridle.types.model import ToolDefinition
-from bridle.types.permission import Access
-from bridle.types.permit import Permit
+from bridle.types.permission import Access, Permit
 from bridle.types.question import Answer, Question
-from bridle.types.service import Offered, Service
+from bridle.types.services.service import Offered, Service
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.types.checkpoint import Changes
-    from bridle.types.delegation import AgentReport, Delegation
+    from bridle.types.services.checkpoints import Changes
+    from bridle.types.services.delegation import AgentReport, Delegation
 
 Input = TypeVar("Input", bound=Struct)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.types.task import Task, Tasks
+from bridle.types.services.tasks import Task, Tasks
 
 IN_WORKTREE = "worktree-state"
 """The kind of line that says in which work tree a conversation is; the form is shared with other readers."""
@@ -61,7 +61,7 @@ class FileStates:
             self._bytes -= _weight(state)
 
 
-class Visit(Struct, frozen=True, kw_only=True):
+class EnteredWorktree(Struct, frozen=True, kw_only=True):
     """A stay in a work tree, and what to go back to."""
 
     path: str
@@ -91,9 +91,9 @@ class Workspace:
         self.todos: list[dict[str, Any]] = []
         self.origins: tuple[str, ...] = ()
         """Where it began before it moved to a work tree: rules that are anchored there still hold."""
-        self.overstepped: dict[str, str] = {}
+        self.stopped_commands: dict[str, str] = {}
         """Commands that tried more than they were judged to do, and what that was: they are asked about."""
-        self.visit: Visit | None = None
+        self.worktree: EnteredWorktree | None = None
         """The work tree that the session has moved to."""
 
     @property

@@ -232,7 +232,8 @@ async def test_start_of_a_session_without_hooks_knows_nothing_of_them(tmp_path: 
         program = Program(tmp_path, server.url)
         probe = (
             "import sys; sys.argv = ['bridle', '-p', 'hi']; from bridle.__main__ import main; main();"
-            "print([m for m in sys.modules if m.startswith('bridle.hooks') or m == 'bridle.types.hook'])"
+            "print([m for m in sys.modules"
+            " if m.startswith('bridle.hooks') or m == 'bridle.types.hooks.events'])"
         )
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", probe, cwd=program.project, env=program.env,

@@ -9,7 +9,7 @@ from bridle.cli.hooks.samples import sample
 from bridle.config.sources import Layer
 from bridle.config.validate import check
 from bridle.hooks.table import from_layers
-from bridle.types.hook import EVENTS
+from bridle.types.hooks.events import EVENTS
 from tests.fakes.hook_server import HookServer
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program

@@ -17,7 +17,7 @@ from bridle.config.mcp.servers import (
     read_desktop_config,
 )
 from bridle.types.errors import ConfigError
-from bridle.types.mcp import (
+from bridle.types.services.mcp import (
     HttpServer,
     IdeWebSocketServer,
     OAuthSettings,

@@ -15,7 +15,7 @@ from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in
 from bridle.mcp.auth.saved_logins import SavedLogins
 from bridle.mcp.auth.token_store import FileTokenStore
-from bridle.types.mcp import HttpServer, Server
+from bridle.types.services.mcp import HttpServer, Server
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.oauth_server import FakeBrowser, FakeHouse

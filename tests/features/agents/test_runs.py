@@ -14,12 +14,19 @@ from bridle.providers.scripted import calls, says
 from bridle.tools.tasks.task_output import TOOL as TASK_OUTPUT
 from bridle.tools.tasks.task_output import TaskOutputInput
 from bridle.types.agent import AgentDefinition
-from bridle.types.delegation import Delegation
 from bridle.types.errors import ProviderError
-from bridle.types.event import AssistantSaid, FromAgent, TaskEnded, TaskProgressed, TaskStarted, ToolFinished
+from bridle.types.event import (
+    AssistantReplied,
+    FromAgent,
+    TaskEnded,
+    TaskProgressed,
+    TaskStarted,
+    ToolFinished,
+)
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.question import Permitted
+from bridle.types.services.delegation import Delegation
 from bridle.types.turn import Prompt
 from tests.fakes.agents import echo, team, touch
 from tests.fakes.engine import FakeChannel
@@ -82,7 +89,7 @@ async def test_its_events_reach_the_channel_marked_and_without_the_stream(tmp_pa
     }
     kinds = [type(each.event).__name__ for each in inside]
     assert kinds[0] == "TurnStarted" and kinds[-1] == "TurnFinished"
-    assert kinds.count("AssistantSaid") == 3 and kinds.count("ToolFinished") == 1
+    assert kinds.count("AssistantReplied") == 3 and kinds.count("ToolFinished") == 1
     assert not {"TextDelta", "Streamed", "ThinkingDelta"} & set(kinds)
     started, ended = made.channel.of(TaskStarted), made.channel.of(TaskEnded)
     assert [(each.task.kind, each.task.backgrounded) for each in started] == [("local_agent", False)]
@@ -288,7 +295,7 @@ async def test_thirty_agents_at_once_do_not_mix(tmp_path: Path):
         texts = [
             block["text"]
             for each in inside
-            if isinstance(each.event, AssistantSaid)
+            if isinstance(each.event, AssistantReplied)
             for block in each.event.message["content"]
             if block["type"] == "text"
         ]

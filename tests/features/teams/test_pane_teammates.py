@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridle.features.agents.mailbox import Mailbox
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 from tests.fakes.messages_server import step
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.teammates import Leader, by_helper, hire, leader, said_to, use
@@ -270,7 +270,7 @@ async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_p
         (storage,) = [path.parent for path in made.program.home.rglob("team")]
         box = Mailbox(str(storage / "mail" / task))
         for number in range(100):
-            box.put(Letter(id=f"id-{number}", sender="main", text=f"LETTER-{number}.", sent=0.0))
+            box.put(AgentMessage(id=f"id-{number}", sender="main", text=f"LETTER-{number}.", sent=0.0))
         made.server.script([
             step(use("SendMessage", 2, to="ann", message="ONE-TOO-MANY"), when="write to ann"),
             by_helper("read it all", repeat=True),

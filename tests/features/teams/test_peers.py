@@ -12,10 +12,10 @@ import pytest
 
 from bridle.features.teams.peers import PeerSocket, live_sessions, send_to_session, send_to_socket
 from bridle.types.errors import ToolError
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
-_LETTER = Letter(id="l1", sender="main", text="hello", sent=0)
+_LETTER = AgentMessage(id="l1", sender="main", text="hello", sent=0)
 
 
 def _door(folder: Path, heard: list[Prompt], inbound: str = "accept", **env: str) -> PeerSocket:

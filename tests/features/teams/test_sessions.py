@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.features.agents.mailbox import Mailbox
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, Step, step
 from tests.fakes.processes import eventually
@@ -147,7 +147,7 @@ async def test_what_was_written_to_a_session_that_died_is_read_when_it_is_resume
         await program.run("-p", "first")
         (transcript,) = program.transcripts()
         box = Mailbox(str(transcript.with_suffix("") / "mail" / "main"))
-        box.put(Letter(id="l1", sender="ann", text="PING", sent=0))
+        box.put(AgentMessage(id="l1", sender="ann", text="PING", sent=0))
         await program.run("-p", "--resume", transcript.stem, "second")
         await program.run("-p", "--resume", transcript.stem, "third")
         last = json.dumps(server.requests[-1].body["messages"])

@@ -9,7 +9,7 @@ from bridle.host.streams import Output
 from bridle.types.block import AssistantBlock, result_block, text_block
 from bridle.types.event import (
     Answered,
-    AssistantSaid,
+    AssistantReplied,
     Event,
     FromAgent,
     TaskEnded,
@@ -18,7 +18,7 @@ from bridle.types.event import (
     ToolStarted,
     TurnFinished,
 )
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome
 from bridle.types.usage import Usage
 
@@ -39,9 +39,9 @@ async def _told(*events: Event) -> list[str]:
         return lines.read().splitlines()
 
 
-def _said(*blocks: AssistantBlock, display: str | None = None) -> AssistantSaid:
+def _said(*blocks: AssistantBlock, display: str | None = None) -> AssistantReplied:
     message: Any = {"id": "m", "role": "assistant", "content": list(blocks)}
-    return AssistantSaid(uuid="u", timestamp="", message=message, display=display)
+    return AssistantReplied(uuid="u", timestamp="", message=message, display=display)
 
 
 def _call(id: str, tool: str, **input: Any) -> ToolStarted:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.tools.shell.bash import TOOL, BashInput
-from bridle.types.permit import Permit
+from bridle.types.permission import Permit
 from bridle.types.workspace import Workspace
 from tests.fakes.judged import FakeJudged
 from tests.fakes.processes import eventually

@@ -18,7 +18,7 @@ from bridle.mcp.auth.login import Account, log_in, log_out
 from bridle.mcp.auth.oauth import OAuthAuthorizer
 from bridle.mcp.auth.saved_logins import Login, SavedLogins, login_key
 from bridle.mcp.auth.token_store import FileTokenStore
-from bridle.types.mcp import HttpServer, OAuthSettings, Server
+from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
 from tests.fakes.mcp_session import connected
 from tests.fakes.oauth_server import FakeBrowser, FakeHouse, free_port, oddly
 
@@ -278,7 +278,7 @@ from bridle.mcp.auth.login import Account
 from bridle.mcp.auth.saved_logins import SavedLogins
 from bridle.mcp.auth.oauth import OAuthAuthorizer
 from bridle.mcp.auth.token_store import FileTokenStore
-from bridle.types.mcp import HttpServer, OAuthSettings, Server
+from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
 url, home = sys.argv[1:]
 server = Server(name="house", config=HttpServer(url=url, oauth=OAuthSettings()), scope="user")
 logins = SavedLogins(FileTokenStore(home + "/.credentials.json"))

@@ -17,7 +17,7 @@ from bridle.mcp.auth.saved_logins import SavedLogins
 from bridle.mcp.auth.token_requests import JWT_BEARER, TOKEN_EXCHANGE
 from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.mcp.auth.xaa import Provider, enterprise_login
-from bridle.types.mcp import HttpServer, OAuthSettings, Server
+from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
 from tests.fakes.mcp_session import connected
 from tests.fakes.oauth_server import FakeBrowser, FakeHouse, FakeIdentityProvider, free_port, jwt
 from tests.fakes.program import Program

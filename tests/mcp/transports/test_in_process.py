@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bridle.types.errors import BridleError, McpError
-from bridle.types.mcp import SdkServer, Server
+from bridle.types.services.mcp import SdkServer, Server
 from tests.fakes.mcp_http import INITIALIZED
 from tests.fakes.mcp_session import connected
 from tests.fakes.processes import eventually

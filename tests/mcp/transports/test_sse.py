@@ -5,8 +5,8 @@ import pytest
 from bridle.host.http.event_stream import EventDecoder
 from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.transports.http_access import decoded
-from bridle.types.mcp import IdeSseServer, SseServer
 from bridle.types.question import Supplied
+from bridle.types.services.mcp import IdeSseServer, SseServer
 from tests.fakes.mcp_http import FakeEndpoint, Reply, official
 from tests.fakes.mcp_session import FakePerson, connected
 

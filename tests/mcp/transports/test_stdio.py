@@ -11,8 +11,8 @@ import pytest
 from bridle.mcp.catalog import ServerTool
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import Server, StdioServer
 from bridle.types.sandbox import Confined, Denials
+from bridle.types.services.mcp import Server, StdioServer
 from tests.fakes.mcp_session import connected, everything, plain
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import FakeProgress, make_context

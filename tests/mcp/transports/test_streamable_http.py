@@ -5,8 +5,8 @@ import pytest
 
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError
-from bridle.types.mcp import HttpServer
 from bridle.types.question import Supplied
+from bridle.types.services.mcp import HttpServer
 from tests.fakes.mcp_http import (
     INITIALIZED,
     Asked,

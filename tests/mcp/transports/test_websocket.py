@@ -5,7 +5,7 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from bridle.types.mcp import IdeWebSocketServer, WebSocketServer
+from bridle.types.services.mcp import IdeWebSocketServer, WebSocketServer
 from tests.fakes.mcp_http import INITIALIZED, TOOLS
 from tests.fakes.mcp_session import connected
 from tests.fakes.processes import eventually

@@ -4,7 +4,7 @@ import pytest
 from bridle.permissions.auto.review import needs_person, read_verdict, screen, without_review
 from bridle.permissions.auto.rules import DEFAULTS, AutoRules
 from bridle.permissions.rules import parse
-from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Place, Rule
+from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, ResolvedPath, Rule
 from bridle.types.shell import Part, Reading
 from tests.tables import table
 
@@ -106,7 +106,7 @@ def test_what_steers_the_agent_is_never_changed_on_a_models_word(tool: str, path
         _case(tool),
         access=Access() if tool == "Bash" else Access(writes=(path,)),
         reading=Reading(parts=(part,)) if tool == "Bash" else None,
-        places={"/srv/notes.txt": Place("/srv/notes.txt", ("/srv/.claude/settings.json",))},
+        places={"/srv/notes.txt": ResolvedPath("/srv/notes.txt", ("/srv/.claude/settings.json",))},
         config_home="/home/me/conf",
     )
     assert needs_person(case, Ask("it is protected", "safetyCheck", blocked_path=path)) is expected

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from bridle.permissions.files.links import FollowedPaths, follow
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import CallRequest, approvals, prepare
-from bridle.types.permission import Access, Allow, Ask, Decision, Deny, Place
+from bridle.types.permission import Access, Allow, Ask, Decision, Deny, ResolvedPath
 from tests.permissions.cases import rules, standing
 
 
 def test_a_path_without_links_leads_nowhere_else(tmp_path: Path):
-    assert follow(f"{tmp_path}/a/./b/../c") == Place(f"{tmp_path}/a/c")
-    assert follow(str(tmp_path)) == Place(str(tmp_path), (), True)
+    assert follow(f"{tmp_path}/a/./b/../c") == ResolvedPath(f"{tmp_path}/a/c")
+    assert follow(str(tmp_path)) == ResolvedPath(str(tmp_path), (), True)
 
 
 def test_every_hop_of_a_chain_is_kept(tmp_path: Path):
@@ -25,7 +25,7 @@ def test_every_hop_of_a_chain_is_kept(tmp_path: Path):
     (tmp_path / "end").mkdir()
     (tmp_path / "two").symlink_to("end")
     (tmp_path / "one").symlink_to(tmp_path / "two")
-    assert follow(f"{tmp_path}/one/file") == Place(
+    assert follow(f"{tmp_path}/one/file") == ResolvedPath(
         f"{tmp_path}/one/file", (f"{tmp_path}/two/file", f"{tmp_path}/end/file")
     )
 

@@ -14,8 +14,8 @@ from bridle.types.model import (
     BlockClosed,
     BlockOpened,
     Completed,
-    FellBack,
-    LimitTold,
+    FallbackStarted,
+    LimitReported,
     ModelEvent,
     Noted,
     PieceArrived,
@@ -201,7 +201,7 @@ def wires(events: list[ModelEvent]) -> list[bytes]:
     return [
         event.wire
         for event in events
-        if not isinstance(event, Waiting | Restarted | FellBack | LimitTold | Repaired)
+        if not isinstance(event, Waiting | Restarted | FallbackStarted | LimitReported | Repaired)
     ]
 
 

@@ -27,7 +27,7 @@ from bridle.tools.files.write import WriteInput
 from bridle.tools.notebooks.notebook_edit import TOOL as NOTEBOOK_EDIT
 from bridle.tools.notebooks.notebook_edit import NotebookEditInput
 from bridle.types.errors import ToolError
-from bridle.types.permit import Permit
+from bridle.types.permission import Permit
 from bridle.types.tool import ToolContext
 from tests.fakes.tool_context import make_context
 

@@ -11,7 +11,7 @@ from bridle.tools.files.glob import TOOL as GLOB
 from bridle.tools.files.grep import TOOL as GREP
 from bridle.tools.files.write import TOOL as WRITE
 from bridle.types.block import text_of
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from tests.fakes.tool_context import make_context
 

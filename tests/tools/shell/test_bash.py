@@ -11,7 +11,7 @@ import pytest_asyncio
 from bridle.host.background import BackgroundShells
 from bridle.tools.shell.bash import TOOL, BashInput
 from bridle.types.errors import ToolError
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
 from tests.fakes.processes import eventually, is_running, read_number

@@ -14,10 +14,10 @@ from bridle.config.sandbox.settings import make_sandbox
 from bridle.host.background import BackgroundShells
 from bridle.tools.shell.bash import TOOL, BashInput
 from bridle.types.errors import ToolError
-from bridle.types.permit import Permit
+from bridle.types.permission import Permit
 from bridle.types.question import Answer, NetworkQuestion, Refused
 from bridle.types.sandbox import Sandbox
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import ToolOutput
 from bridle.types.workspace import Workspace
 from tests.fakes.messages_server import MessagesServer, step

@@ -11,7 +11,7 @@ import pytest
 
 from bridle.tools.tasks import task_create, task_get, task_list, task_update
 from bridle.types.errors import ToolError
-from bridle.types.session_services import OBJECTIONS
+from bridle.types.services.session import OBJECTIONS
 from bridle.types.tool import ToolContext, ToolOutput
 from tests.fakes.tool_context import make_context
 

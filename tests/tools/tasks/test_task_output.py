@@ -8,7 +8,7 @@ import pytest_asyncio
 from bridle.host.background import BackgroundShells
 from bridle.tools.tasks.task_output import TOOL, TaskOutputInput
 from bridle.types.errors import ToolError
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import ToolContext, ToolOutput
 from tests.fakes.tool_context import FakeTasks, make_context
 

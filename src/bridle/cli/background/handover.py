@@ -19,7 +19,7 @@ from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.permission import Effect, Rule
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.host.jobs import protocol, records
-from bridle.types.task import Tasks
+from bridle.types.services.tasks import Tasks
 
 _READ = 64 * 1024
 

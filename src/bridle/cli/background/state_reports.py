@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bridle.types.event import ConversationReset, Event, SessionNamed, TurnFinished, TurnStarted
+from bridle.types.event import ConversationReset, Event, SessionRenamed, TurnFinished, TurnStarted
 from bridle.types.question import (
     Answer,
     ChoiceQuestion,
@@ -47,7 +47,7 @@ class Reporter:
             case TurnFinished(outcome=outcome):
                 has_failed = outcome.is_error and outcome.reason not in _INTERRUPTED
                 self._set_state({**_IDLE, "state": "failed"} if has_failed else _IDLE)
-            case SessionNamed(title=title):
+            case SessionRenamed(title=title):
                 self._tell({"name": title[:_LONGEST]})
             case ConversationReset(session_id=session_id):
                 self._tell({"sessionId": session_id})

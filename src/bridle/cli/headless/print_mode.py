@@ -31,7 +31,7 @@ from bridle.types.turn import Prompt
 if TYPE_CHECKING:
     from bridle.cli.remote.sharing import SessionSharing
     from bridle.engine.structured import AnswerShape
-    from bridle.types.mcp import McpServers
+    from bridle.types.services.mcp import McpServers
 
 _STDIN, _STDOUT = 0, 1
 _STDIN_PATIENCE = 3.0

@@ -14,7 +14,7 @@ from bridle.hooks.handler import AnyHook, CallbackHook, FunctionHook
 from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import Table, from_layers
 from bridle.types.errors import UsageError
-from bridle.types.task import Tasks
+from bridle.types.services.tasks import Tasks
 from bridle.types.workspace import Workspace
 
 _LONGEST_SHOWN = 100

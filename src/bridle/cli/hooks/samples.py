@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridle.types.errors import UsageError
-from bridle.types.hook import EVENTS, HookEvent
+from bridle.types.hooks.events import EVENTS, HookEvent
 from bridle.types.nearest import did_you_mean
 
 _TOOL_INPUTS: dict[str, dict[str, Any]] = {

@@ -28,9 +28,9 @@ from bridle.hooks.table import Entry, Listeners, Table, choose
 from bridle.host.paths import project_dir
 from bridle.host.reaper import Reaper
 from bridle.types.errors import UsageError
-from bridle.types.hook import HookEvent
-from bridle.types.hook_calls import ToolEvent
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
+from bridle.types.hooks.calls import ToolEvent
+from bridle.types.hooks.events import HookEvent
+from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome
 from bridle.types.ids import new_uuid
 
 _LONGEST_SHOWN = 2_000

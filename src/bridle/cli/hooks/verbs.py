@@ -10,8 +10,8 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.hooks.table import Entry, Table
 from bridle.types.errors import UsageError
-from bridle.types.hook import EVENTS
-from bridle.types.hook_calls import ToolEvent
+from bridle.types.hooks.calls import ToolEvent
+from bridle.types.hooks.events import EVENTS
 from bridle.types.nearest import did_you_mean
 
 

@@ -108,7 +108,7 @@ async def _call(
 async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]) -> Any:
     from bridle.cli.mcp.folder_servers import look, running
     from bridle.config.mcp.entry import read_entry
-    from bridle.types.mcp import Server
+    from bridle.types.services.mcp import Server
 
     name = snapshot.server(words[0])
     server = Server(name=name, config=read_entry(name, snapshot.configs[name], env), scope="dynamic")

@@ -14,7 +14,7 @@ from bridle.config.mcp.entry import read_entry
 from bridle.config.mcp.servers import desktop_config_path, read_desktop_config
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
 from bridle.types.errors import ConfigError, UsageError
-from bridle.types.mcp import Server
+from bridle.types.services.mcp import Server
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 

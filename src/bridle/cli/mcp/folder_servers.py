@@ -17,9 +17,9 @@ from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import Servers, ServersContext
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, UsageError
-from bridle.types.mcp import Server
 from bridle.types.nearest import did_you_mean
 from bridle.types.question import Answer, Question, Refused
+from bridle.types.services.mcp import Server
 
 
 class FolderServers(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in, log_out
 from bridle.mcp.auth.xaa import enterprise_login, log_in_to_provider
 from bridle.types.errors import UsageError
-from bridle.types.mcp import Server
+from bridle.types.services.mcp import Server
 
 
 def run_login(given: ParsedArguments, env: Mapping[str, str]) -> int:

@@ -9,7 +9,7 @@ from bridle.cli.mcp.folder_servers import FolderServers, look, running
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.mcp.timeouts import Timeouts
-from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
+from bridle.types.services.mcp import SdkServer, Server, ServerState, StdioServer
 
 _MARKS = {
     "connected": "✓ Connected",

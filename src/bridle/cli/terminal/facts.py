@@ -15,7 +15,7 @@ from bridle.transcripts.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
 from bridle.types.turn import Outcome
 from bridle.types.usage import Usage
-from bridle.types.workspace import Visit
+from bridle.types.workspace import EnteredWorktree
 from bridle.version import COMPATIBLE_WITH
 
 _MUCH = 200_000
@@ -73,7 +73,7 @@ class SessionFacts:
             **_given("prompt_id", self._prompt_id),
             **_given("vim", mode and {"mode": mode}),
             **_given("agent", setup.agent and {"name": setup.agent.name}),
-            **_given("worktree", None if runtime is None else _visit(runtime.workspace.visit)),
+            **_given("worktree", None if runtime is None else _visit(runtime.workspace.worktree)),
         }
 
     def agents(self, running: Sequence[AgentProgress], columns: int) -> Mapping[str, Any]:
@@ -161,7 +161,7 @@ def _last_usage(session: Session) -> Usage | None:
     return None
 
 
-def _visit(visit: Visit | None) -> Mapping[str, Any] | None:
+def _visit(visit: EnteredWorktree | None) -> Mapping[str, Any] | None:
     if visit is None:
         return None
     return {

@@ -12,7 +12,7 @@ from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Access
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Tool
 from bridle.types.workspace import Workspace
 

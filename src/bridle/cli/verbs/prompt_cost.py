@@ -21,7 +21,7 @@ from bridle.session.open import open_session
 from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError
 from bridle.types.event import Event
-from bridle.types.hook_outcome import NoHooks
+from bridle.types.hooks.outcome import NoHooks
 from bridle.types.model import ModelEvent, ModelRequest
 from bridle.types.origin import TYPED
 from bridle.types.question import Answer, Question, Refused

@@ -14,7 +14,7 @@ from bridle.engine.runtime import Runtime
 from bridle.features.skills.session import SessionSkills
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
-from bridle.types.session_services import MEMORY
+from bridle.types.services.session import MEMORY
 
 
 class Item(Struct, frozen=True, kw_only=True):

@@ -30,8 +30,8 @@ from bridle.providers.connect import check_vendor
 from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ConfigError
-from bridle.types.mcp import ServerState
 from bridle.types.question import Answer, NetworkQuestion, Refused
+from bridle.types.services.mcp import ServerState
 from bridle.version import COMPATIBLE_WITH, __version__
 
 Health = Literal["ok", "warning", "fault"]

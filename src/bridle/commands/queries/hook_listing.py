@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.config.sources import Layer
 from bridle.hooks.table import Entry, Table, from_layers
-from bridle.types.hook import EVENTS
+from bridle.types.hooks.events import EVENTS
 from bridle.types.text import printable
 
 _CONTENT = {"command": "Command", "prompt": "Prompt", "agent": "Prompt", "http": "URL", "mcp_tool": "Tool"}

@@ -13,8 +13,8 @@ from bridle.config.problems import Problem
 from bridle.hooks.http import VARIABLE, HttpLimits, find_objection
 from bridle.hooks.table import Entry, Table, from_layers
 from bridle.tools.catalog import CATALOG
-from bridle.types.hook import EVENTS
-from bridle.types.hook_calls import ToolEvent
+from bridle.types.hooks.calls import ToolEvent
+from bridle.types.hooks.events import EVENTS
 from bridle.types.nearest import did_you_mean
 
 _OTHER_TOOLS = """

@@ -13,7 +13,7 @@ from bridle.features.agents.feature import AGENTS
 from bridle.features.agents.memory import memory_folder
 from bridle.host.files import read_bytes
 from bridle.host.paths import config_home
-from bridle.types.session_services import MEMORY
+from bridle.types.services.session import MEMORY
 
 _LARGEST = 1_000_000
 _NAMES = {"project": "this project", "local": "this project, for you alone", "user": "all your projects"}

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.types.errors import ConfigError
-from bridle.types.mcp import SdkServer, ServerConfig, StdioServer
+from bridle.types.services.mcp import SdkServer, ServerConfig, StdioServer
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "websocket": "ws"}

@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.config.load import Config
 from bridle.config.schema import McpServerMatch
-from bridle.types.mcp import SdkServer, Server, StdioServer
+from bridle.types.services.mcp import SdkServer, Server, StdioServer
 
 
 class Policy:

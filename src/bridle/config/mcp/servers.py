@@ -20,7 +20,7 @@ from bridle.config.validate import parse
 from bridle.host import paths
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
-from bridle.types.mcp import TURNED_OFF, Scope, SdkServer, Server, normalised
+from bridle.types.services.mcp import TURNED_OFF, Scope, SdkServer, Server, normalised
 
 _LARGEST = 2 * 1024 * 1024
 _INLINE = "--mcp-config"

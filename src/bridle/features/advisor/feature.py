@@ -8,8 +8,8 @@ from bridle.engine.feature import Feature
 from bridle.features.context import CommandCaller, FeatureContext
 from bridle.types.command import Command, CommandResult
 from bridle.types.errors import UsageError
-from bridle.types.service import Service
-from bridle.types.session_services import ADVISE
+from bridle.types.services.service import Service
+from bridle.types.services.session import ADVISE
 
 if TYPE_CHECKING:
     from bridle.config.load import Config

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from bridle.types.channel import Channel
-from bridle.types.checkpoint import Checkpoints, Rewound
 from bridle.types.event import (
     Event,
     FromAgent,
@@ -17,9 +16,10 @@ from bridle.types.event import (
     TextDelta,
     ThinkingDelta,
 )
-from bridle.types.hook import HookEvent, Stop, SubagentStop
-from bridle.types.hook_outcome import NOTHING_SAID, AgentStanding, AskHost, HookOutcome, Hooks
+from bridle.types.hooks.events import HookEvent, Stop, SubagentStop
+from bridle.types.hooks.outcome import NOTHING_SAID, AgentState, AskHost, HookOutcome, Hooks
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
+from bridle.types.services.checkpoints import Checkpoints, Rewound
 from bridle.types.workspace import Workspace
 
 _STREAM = (TextDelta, ThinkingDelta, Streamed)
@@ -100,7 +100,7 @@ class AgentView:
         agent_type: str,
         *,
         workspace: Workspace | None = None,
-        standing: Callable[[], AgentStanding] | None = None,
+        standing: Callable[[], AgentState] | None = None,
     ) -> Hooks:
         return self._hooks.for_agent(agent_id, agent_type, workspace=workspace, standing=standing)
 

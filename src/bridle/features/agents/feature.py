@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.engine.feature import Feature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.context import FeatureContext
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
@@ -48,7 +48,7 @@ class AgentsFeature(Feature):
         return self.agents if key is AGENTS else None
 
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
-        from bridle.types.session_services import DELEGATE
+        from bridle.types.services.session import DELEGATE
 
         if key is DELEGATE:
             return partial(self.agents.run, turn, call_id=call.id)

@@ -6,16 +6,16 @@ from typing import Any, Protocol
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.turn import Turn
-from bridle.types.delegation import AgentCompleted
-from bridle.types.message import Letter
 from bridle.types.permission import PermissionUpdate
-from bridle.types.task import Task
+from bridle.types.services.delegation import AgentCompleted
+from bridle.types.services.messages import AgentMessage
+from bridle.types.services.tasks import Task
 
 
 class Inbox(Protocol):
     """Where messages to an agent are put."""
 
-    def put(self, letter: Letter) -> None: ...
+    def put(self, letter: AgentMessage) -> None: ...
 
     def tell(self, text: str, *, sender: str) -> None: ...
 

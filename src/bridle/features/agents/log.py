@@ -4,7 +4,7 @@ import os
 
 from bridle.host.files import make_folders
 from bridle.types.block import text_of
-from bridle.types.event import AssistantSaid, Event, ToolStarted
+from bridle.types.event import AssistantReplied, Event, ToolStarted
 
 _SHOWN = 200
 _TELLING = ("command", "file_path", "pattern", "url", "query", "description", "path")
@@ -20,7 +20,7 @@ class AgentLog:
 
     def take(self, event: Event) -> None:
         match event:
-            case AssistantSaid() if text := text_of(event.message["content"]).strip():
+            case AssistantReplied() if text := text_of(event.message["content"]).strip():
                 self.write(f"{text}\n")
             case ToolStarted():
                 shown = next((event.input[name] for name in _TELLING if name in event.input), "")

@@ -14,8 +14,8 @@ from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.ids import new_uuid
-from bridle.types.message import Letter
 from bridle.types.origin import Origin
+from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
 MAIN = "main"
@@ -35,7 +35,7 @@ class Mailbox:
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def put(self, letter: Letter) -> None:
+    def put(self, letter: AgentMessage) -> None:
         """Keep a letter, which is on disk when this returns.
 
         Raises:
@@ -52,7 +52,7 @@ class Mailbox:
             path = os.path.join(self.folder, f"{number:09d}.json")
             write_atomic(path, msgspec.json.encode(letter), mode=0o600)
 
-    def waiting(self) -> list[Letter]:
+    def waiting(self) -> list[AgentMessage]:
         """What was not taken out yet, in the order in which it came; what cannot be read is left alone."""
         found = (self._read(name) for name in self._names())
         return [letter for letter in found if letter is not None]
@@ -74,10 +74,10 @@ class Mailbox:
         except FileNotFoundError:
             return []
 
-    def _read(self, name: str) -> Letter | None:
+    def _read(self, name: str) -> AgentMessage | None:
         try:
             with open(os.path.join(self.folder, name), "rb") as file:
-                return msgspec.json.decode(file.read(_LARGEST), type=Letter)
+                return msgspec.json.decode(file.read(_LARGEST), type=AgentMessage)
         except (OSError, msgspec.DecodeError):
             return None
 
@@ -98,7 +98,7 @@ class Mail:
         self._box.remove(known)
         self._waiting = [as_prompt(letter) for letter in letters if letter.id not in known]
 
-    def put(self, letter: Letter) -> None:
+    def put(self, letter: AgentMessage) -> None:
         """Deliver a letter.
 
         Raises:
@@ -112,7 +112,7 @@ class Mail:
 
     def tell(self, text: str, *, sender: str) -> None:
         """Deliver news that nobody wrote and that may be lost with the process."""
-        letter = Letter(id=new_uuid(), sender=sender, text=text, sent=time.time())
+        letter = AgentMessage(id=new_uuid(), sender=sender, text=text, sent=time.time())
         self._waiting.append(as_prompt(letter))
         self._came.set()
 
@@ -143,7 +143,7 @@ class Mail:
             self._box.remove(recorded(self._session, letters))
 
 
-def as_prompt(letter: Letter) -> Prompt:
+def as_prompt(letter: AgentMessage) -> Prompt:
     """A letter as the model that gets it reads it."""
     about = f' summary="{_quoted(letter.summary)}"' if letter.summary else ""
     head = f'<agent-message from="{_quoted(letter.sender)}" id="{letter.id}"{about}>'
@@ -160,7 +160,7 @@ def _quoted(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def recorded(session: Session, letters: Iterable[Letter]) -> set[str]:
+def recorded(session: Session, letters: Iterable[AgentMessage]) -> set[str]:
     """Which letters stand in a conversation already."""
     wanted = {letter.id for letter in letters}
     found: set[str] = set()

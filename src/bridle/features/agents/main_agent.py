@@ -14,7 +14,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 from bridle.types.origin import Origin
-from bridle.types.team import is_coordinating
+from bridle.types.services.teams import is_coordinating
 from bridle.types.turn import Prompt
 
 _FILE = Origin(source="file")

@@ -9,12 +9,12 @@ from msgspec import Struct
 from bridle.context.single_line import one_line
 from bridle.features.agents.builtin import builtin_agents
 from bridle.types.agent import AgentDefinition, AgentSource
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.features.agents.interfaces import Processes, Run
-    from bridle.types.delegation import AgentLaunched, AgentReport, Delegation
+    from bridle.types.services.delegation import AgentLaunched, AgentReport, Delegation
     from bridle.types.tool import Tool, Toolbox
 
 _ORDER: tuple[AgentSource, ...] = ("builtin", "plugin", "user", "project", "flag", "host", "managed")

@@ -23,13 +23,13 @@ from bridle.features.agents.team import Rounds, member_words
 from bridle.permissions.updates import changed_rules
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, UserBlock, text_block
-from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
-from bridle.types.event import AssistantSaid, Event, FromAgent, TaskProgressed, ToolStarted
-from bridle.types.hook import Stop, SubagentStart, SubagentStop
+from bridle.types.event import AssistantReplied, Event, FromAgent, TaskProgressed, ToolStarted
+from bridle.types.hooks.events import Stop, SubagentStart, SubagentStop
 from bridle.types.origin import AGENT, HOOK
 from bridle.types.permission import Mode, PermissionUpdate
-from bridle.types.task import Task, TaskStatus, TaskUsage
+from bridle.types.services.delegation import AgentCompleted
+from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
 from bridle.types.tool import Tool, Toolbox
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.usage import Usage
@@ -269,7 +269,7 @@ class AgentRun:
                 self._tell()
                 if self._told is None:
                     self.lead.runtime.channel.emit(TaskProgressed(self.task))
-            case AssistantSaid():
+            case AssistantReplied():
                 self._log.take(event)
             case _:
                 pass

@@ -15,8 +15,8 @@ from bridle.features.agents.records import most_depth, transcript_path
 from bridle.features.agents.tools import AgentToolbox, Standing, select
 from bridle.tools.toolbox import JoinedToolbox
 from bridle.types.channel import Channel
-from bridle.types.hook import Stop, SubagentStop
-from bridle.types.hook_outcome import AgentStanding
+from bridle.types.hooks.events import Stop, SubagentStop
+from bridle.types.hooks.outcome import AgentState
 from bridle.types.tool import Tool, Toolbox
 from bridle.types.workspace import Workspace
 
@@ -58,7 +58,7 @@ def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
         work.agent_id,
         definition.name,
         workspace=workspace,
-        standing=lambda: AgentStanding(own.mode(), _effort(lead, work)),
+        standing=lambda: AgentState(own.mode(), _effort(lead, work)),
     )
     habits = lead.habits
     if definition.auto_compact_window is not None:

@@ -23,11 +23,11 @@ from bridle.permissions.updates import read_update
 from bridle.transcripts.cost import Cost
 from bridle.transcripts.truncation import without_leftovers
 from bridle.types.agent import AgentDefinition
-from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from bridle.types.nearest import did_you_mean
-from bridle.types.team import is_coordinating, team_name
+from bridle.types.services.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
+from bridle.types.services.teams import is_coordinating, team_name
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:

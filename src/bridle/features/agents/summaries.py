@@ -10,7 +10,7 @@ from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
 from bridle.types.event import (
-    AssistantSaid,
+    AssistantReplied,
     Event,
     FromAgent,
     Noticed,
@@ -18,7 +18,7 @@ from bridle.types.event import (
     TaskProgressed,
     TaskStarted,
 )
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.tool import Consultation
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_on
@@ -56,7 +56,7 @@ class AgentSummaries:
                 for kept in (self._tasks, self._steps):
                     kept.pop(task.id, None)
                 self._fresh.discard(task.id)
-            case FromAgent(event=AssistantSaid() as said) if event.agent_id in self._tasks:
+            case FromAgent(event=AssistantReplied() as said) if event.agent_id in self._tasks:
                 self._steps.setdefault(event.agent_id, deque(maxlen=_KEPT)).append(_step(said))
                 self._fresh.add(event.agent_id)
             case _:
@@ -93,7 +93,7 @@ class AgentSummaries:
             runtime.channel.emit(TaskProgressed(task, words))
 
 
-def _step(said: AssistantSaid) -> str:
+def _step(said: AssistantReplied) -> str:
     parts: list[str] = []
     for block in said.message["content"]:
         if block["type"] == "text":

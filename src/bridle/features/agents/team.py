@@ -4,7 +4,7 @@ import asyncio
 
 from bridle.engine.turn import Turn
 from bridle.tools.tasks.stored_lists import folder_of, read_items
-from bridle.types.hook import TaskCompleted, TeammateIdle
+from bridle.types.hooks.events import TaskCompleted, TeammateIdle
 
 _MOST_ROUNDS = 8
 """How often hooks may send a member back to work."""

@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
-from bridle.types.service import Service
-from bridle.types.session_services import TOKEN_GOAL
+from bridle.types.services.service import Service
+from bridle.types.services.session import TOKEN_GOAL
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:

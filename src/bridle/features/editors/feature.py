@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature, RunningCall
 from bridle.features.context import FeatureContext
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
@@ -51,7 +51,7 @@ class EditorsFeature(Feature):
         return context
 
     def after_call(self, running: RunningCall, output: "ToolOutput") -> "ToolOutput":
-        session, call = running.turn.session, running.passage.call
+        session, call = running.turn.session, running.allowed.call
         return self._editors.finish(session, call.id, output, running.written)
 
     def for_agent(self, work: "Assignment") -> Feature:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.host.files import read_bytes
 from bridle.host.lsp.documents import LARGEST, path_of
-from bridle.types.language import Finding
+from bridle.types.services.language_servers import Finding
 
 _MOST_RESULTS = 200
 _MOST_CHARS = 20_000

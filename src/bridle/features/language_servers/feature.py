@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature, RunningCall
 from bridle.features.context import FeatureContext
-from bridle.types.language import LANGUAGES
-from bridle.types.service import Service
+from bridle.types.services.language_servers import LANGUAGES
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

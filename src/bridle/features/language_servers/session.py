@@ -17,8 +17,8 @@ from bridle.host.lsp.framing import LspFault
 from bridle.host.lsp.server import LanguageServer, LspEntry
 from bridle.host.reaper import Reaper
 from bridle.types.errors import ToolError
-from bridle.types.language import Finding, Inquiry
 from bridle.types.sandbox import Sandbox
+from bridle.types.services.language_servers import Finding, Inquiry
 
 _METHODS = {
     "goToDefinition": ("textDocument/definition", "definitionProvider"),

@@ -37,7 +37,7 @@ class LeasesFeature(Feature):
 
     def around_call(self, running: RunningCall) -> AbstractAsyncContextManager[None] | None:
         """Keeps other threads away from what a command changes."""
-        case, runtime = running.passage.case, running.turn.runtime
+        case, runtime = running.allowed.case, running.turn.runtime
         if case.reading is None:
             return None
         from bridle.features.leases.leases import Command
@@ -46,7 +46,7 @@ class LeasesFeature(Feature):
             reading=case.reading,
             read_only=case.read_only,
             is_awaited=running.tool.shell == "awaited"
-            and not running.passage.call.input.get("run_in_background"),
+            and not running.allowed.call.input.get("run_in_background"),
             cwd=runtime.workspace.cwd,
             env=runtime.env,
             seen=runtime.workspace.files.paths(),

@@ -14,8 +14,8 @@ from bridle.host.git import repository
 from bridle.host.leases import PORT_COUNT, Lease, LeaseStore
 from bridle.host.lock import Locked
 from bridle.host.owners import Owner, this_process
-from bridle.types.checkpoint import Changes
 from bridle.types.errors import ToolError
+from bridle.types.services.checkpoints import Changes
 from bridle.types.shell import Reading
 
 _GIT = re.compile(r"(?:^|[\s/;&|(`'\"])git(?:\s|$)")

@@ -9,8 +9,8 @@ import msgspec
 from bridle.context.memory_folder import INDEX, is_enabled, memory_folder
 from bridle.engine.feature import Feature, Notes, SideTask
 from bridle.features.context import FeatureContext
-from bridle.types.service import Service
-from bridle.types.session_services import MEMORY
+from bridle.types.services.service import Service
+from bridle.types.services.session import MEMORY
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

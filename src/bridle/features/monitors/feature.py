@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
 from bridle.types.errors import ToolError
-from bridle.types.monitor import MONITORS, PluginMonitor
-from bridle.types.service import Service
+from bridle.types.services.monitors import MONITORS, PluginMonitor
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.types.errors import ToolError
-from bridle.types.monitor import PluginMonitor, Watch, WatchedCommand
 from bridle.types.sandbox import Sandbox
+from bridle.types.services.monitors import PluginMonitor, Watch, WatchedCommand
 
 
 def watch_of(monitor: PluginMonitor, *, cwd: str, env: Mapping[str, str], sandbox: Sandbox | None) -> Watch:

@@ -16,12 +16,12 @@ from bridle.host.files import make_folders
 from bridle.host.process import Process, start
 from bridle.host.wall.enforcement import EnforcedCommand
 from bridle.types.errors import ToolError
-from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
 from bridle.types.origin import JOB
-from bridle.types.schedule import Clock
-from bridle.types.task import Task, Tasks
+from bridle.types.sandbox import Refusal, beyond_words
+from bridle.types.services.monitors import Watch, WatchedCommand, WatchedSocket
+from bridle.types.services.schedules import Clock
+from bridle.types.services.tasks import Task, Tasks
 from bridle.types.turn import Prompt
-from bridle.types.wall import Refusal, beyond_words
 
 MOST = 20
 _GATHER = 0.2

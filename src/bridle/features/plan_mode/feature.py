@@ -9,8 +9,8 @@ import msgspec
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
 from bridle.host.paths import config_home
-from bridle.types.service import Service
-from bridle.types.session_services import PLANNING
+from bridle.types.services.service import Service
+from bridle.types.services.session import PLANNING
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature, SideTask
 from bridle.features.context import FeatureContext
-from bridle.types.plugin import PLUGINS
-from bridle.types.service import Service
+from bridle.types.services.plugins import PLUGINS
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

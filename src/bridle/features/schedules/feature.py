@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
-from bridle.types.schedule import SCHEDULES
-from bridle.types.service import Service
+from bridle.types.services.schedules import SCHEDULES
+from bridle.types.services.service import Service
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:

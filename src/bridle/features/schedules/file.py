@@ -11,7 +11,7 @@ from bridle.features.schedules.times import describe, parse
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.lock import FileLock, Locked, locked_folder
 from bridle.types.errors import ConfigError
-from bridle.types.schedule import Scheduled
+from bridle.types.services.schedules import Scheduled
 
 _MOST = 50
 

@@ -13,7 +13,7 @@ from bridle.features.schedules.jitter import shifted
 from bridle.features.schedules.times import describe, parse
 from bridle.types.errors import ToolError
 from bridle.types.origin import Origin
-from bridle.types.schedule import Clock, Scheduled, Wakeup
+from bridle.types.services.schedules import Clock, Scheduled, Wakeup
 from bridle.types.text import printable
 from bridle.types.turn import Prompt
 

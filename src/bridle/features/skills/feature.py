@@ -12,8 +12,8 @@ from bridle.extensions.usage import SkillUsage
 from bridle.features.context import FeatureContext
 from bridle.features.skills.session import Basis, SessionSkills
 from bridle.types.permission import Rule
-from bridle.types.service import Service
-from bridle.types.session_services import DELEGATE, SKILLS
+from bridle.types.services.service import Service
+from bridle.types.services.session import DELEGATE, SKILLS
 from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.transcripts.session import Session
     from bridle.types.command import Command
-    from bridle.types.mcp import McpServers
+    from bridle.types.services.mcp import McpServers
     from bridle.types.tool import Tool
 
 SESSION_SKILLS: Service[SessionSkills] = Service(
@@ -65,7 +65,7 @@ class SkillsFeature(Feature):
 
     def settle(self, running: RunningCall) -> None:
         """Skills of the folders that a call has touched count from now on."""
-        self._skills.touch(running.passage.case.touched)
+        self._skills.touch(running.allowed.case.touched)
 
     def restore(self, turn: "Turn") -> tuple[str | None]:
         return (self._skills.restored(turn.session),)

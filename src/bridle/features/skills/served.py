@@ -8,7 +8,7 @@ import msgspec
 from bridle.extensions.frontmatter import read_front
 from bridle.extensions.skills import Skill
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import McpServers, ServedSkill, normalised
+from bridle.types.services.mcp import McpServers, ServedSkill, normalised
 
 _HEEDED = (
     "name", "description", "when_to_use", "when-to-use", "argument-hint", "arguments",

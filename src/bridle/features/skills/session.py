@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from msgspec import Struct
 
 from bridle.config.schema import Settings
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.extensions.listing import budget_of, cost_of, lines_within, list_skills, tokens_of
 from bridle.extensions.roots import nested_roots
 from bridle.extensions.skills import Skill, SkillCatalog
@@ -17,7 +17,7 @@ from bridle.types.command import Command, CommandResult
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect, Rule
-from bridle.types.skill import SkillUse
+from bridle.types.services.skills import SkillUse
 
 if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
@@ -38,7 +38,7 @@ class Basis(Struct, frozen=True, kw_only=True):
 
     settings: Settings
     usage: SkillUsage
-    hooks: HookDoor
+    hooks: LazyHooks
     cwd: str
     storage: str
     window: Callable[[], int]

@@ -17,13 +17,13 @@ from bridle.hooks.table import from_values
 from bridle.permissions.rules import parse, split_rules
 from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Asks
-from bridle.types.delegation import AgentCompleted, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
 from bridle.types.origin import sender_named
 from bridle.types.permission import Effect, Rule
-from bridle.types.skill import SkillDone, SkillLoaded, SkillUse
+from bridle.types.services.delegation import AgentCompleted, Delegation
+from bridle.types.services.skills import SkillDone, SkillLoaded, SkillUse
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bridle.engine.feature import Feature
 from bridle.features.agents.feature import AGENTS
 from bridle.features.context import FeatureContext
 from bridle.types.origin import PROGRAM
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 from bridle.types.turn import Prompt
 from bridle.types.variables import is_on
 
@@ -63,7 +63,7 @@ class TeamsFeature(Feature):
         return self.team if key is TEAM else None
 
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
-        from bridle.types.message import MESSAGES
+        from bridle.types.services.messages import MESSAGES
 
         if key is not MESSAGES or (agents := turn.runtime.features.find(AGENTS)) is None:
             return None
@@ -130,7 +130,7 @@ class TeamsFeature(Feature):
         from bridle.features.teams.processes import MemberProcesses
         from bridle.features.teams.summons import summons_for
         from bridle.host.panes.selection import choose_panes
-        from bridle.types.team import team_name
+        from bridle.types.services.teams import team_name
 
         session, env = context.session, context.env
         name = team_name(env, session.id) or session.id

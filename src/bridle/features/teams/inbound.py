@@ -12,7 +12,7 @@ from bridle.features.agents.mailbox import MOST_CHARS, MailboxFull, as_prompt, m
 from bridle.host.lock import Locked
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -72,7 +72,7 @@ class Inbound:
         self._deliver(msgspec.structs.replace(as_prompt(letter), query=inbound != "hold"))
         return True
 
-    def _keep(self, letter: Letter) -> bool:
+    def _keep(self, letter: AgentMessage) -> bool:
         """Put it on disk until it stands in the conversation."""
         box = main_mailbox(self._storage())
         waiting = box.waiting()
@@ -89,7 +89,7 @@ class Inbound:
         return True
 
 
-def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> Letter:
+def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> AgentMessage:
     """A message as it came over the wire, with a sender that it cannot choose.
 
     Raises:
@@ -104,7 +104,9 @@ def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> Letter:
     if len(came.text) > MOST_CHARS:
         raise NotTaken(f"it has more than {MOST_CHARS:,} characters")
     summary = " ".join(came.summary.split())[:200]
-    return Letter(id=came.id, sender=_sender(came, env), text=came.text, summary=summary, sent=came.sent)
+    return AgentMessage(
+        id=came.id, sender=_sender(came, env), text=came.text, summary=summary, sent=came.sent
+    )
 
 
 def _sender(came: Received, env: Mapping[str, str]) -> str:

@@ -29,7 +29,7 @@ from bridle.features.teams.wire import (
     Welcome,
 )
 from bridle.types.errors import ToolError
-from bridle.types.event import ApiFault, AssistantSaid, FromAgent, Noticed, ToolFinished, ToolStarted
+from bridle.types.event import ApiFault, AssistantReplied, FromAgent, Noticed, ToolFinished, ToolStarted
 from bridle.types.question import NetworkQuestion, PermissionQuestion, Permitted, Question
 from bridle.types.usage import ModelSpend, Usage
 
@@ -219,7 +219,9 @@ def _retold(member: MemberProcess, said: Happened) -> FromAgent:
             event = ToolFinished(**fields)
         case "assistant_said":
             fault: Any = fields.pop("fault")
-            event = AssistantSaid(**fields, fault=None if fault is None else msgspec.convert(fault, ApiFault))
+            event = AssistantReplied(
+                **fields, fault=None if fault is None else msgspec.convert(fault, ApiFault)
+            )
     work = member.work
     return FromAgent(
         call_id=work.call_id,

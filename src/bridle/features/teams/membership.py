@@ -46,7 +46,7 @@ from bridle.types.block import text_of
 from bridle.types.channel import Channel
 from bridle.types.errors import ToolError
 from bridle.types.event import (
-    AssistantSaid,
+    AssistantReplied,
     Event,
     Noticed,
     ToolFinished,
@@ -55,9 +55,9 @@ from bridle.types.event import (
     TurnStarted,
 )
 from bridle.types.ids import new_uuid
-from bridle.types.message import Contact, Delivery, Letter
 from bridle.types.origin import AGENT, HOOK
 from bridle.types.question import Answer, Permitted, Question
+from bridle.types.services.messages import AgentMessage, Contact, Delivery
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.usage import ModelSpend, Usage
 from bridle.types.workspace import Workspace
@@ -150,7 +150,7 @@ class Membership:
                 self._stand(tool_uses=self._state.tool_uses + 1, last_tool=event.tool)
             case ToolFinished():
                 self._pass_on(event)
-            case AssistantSaid():
+            case AssistantReplied():
                 self._pass_on(event)
                 self._log.take(event)
                 usage = event.message["usage"]
@@ -184,7 +184,7 @@ class Membership:
             self._questions.remove(key)
             self._say(Rang())
 
-    async def send(self, letter: Letter, *, to: str, notify: bool) -> tuple[Delivery, ...]:
+    async def send(self, letter: AgentMessage, *, to: str, notify: bool) -> tuple[Delivery, ...]:
         """Deliver a message in the team.
 
         Raises:
@@ -225,7 +225,7 @@ class Membership:
             raise ToolError(reply.error)
         return reply
 
-    def _leave_letter(self, letter: Letter, to: str) -> Delivery:
+    def _leave_letter(self, letter: AgentMessage, to: str) -> Delivery:
         """Put a letter where it is found later, since nobody is there to take it around."""
         storage = self.summons.storage
         agent_id = None if to in LEADERS else named_before(storage, to)
@@ -338,7 +338,7 @@ class Membership:
         """Leave the report for a leader that was killed."""
         state = self._state
         said = state.error or state.text or "I am done."
-        letter = Letter(id=new_uuid(), sender=self.summons.name, text=said[:50_000], sent=time.time())
+        letter = AgentMessage(id=new_uuid(), sender=self.summons.name, text=said[:50_000], sent=time.time())
         try:
             main_mailbox(self.summons.storage).put(letter)
         except (MailboxFull, OSError, Locked) as fault:
@@ -349,7 +349,7 @@ class Membership:
         self._state = msgspec.structs.replace(self._state, spend=spend, **changes)
         self._say(Stood(self._state))
 
-    def _pass_on(self, event: ToolStarted | ToolFinished | AssistantSaid) -> None:
+    def _pass_on(self, event: ToolStarted | ToolFinished | AssistantReplied) -> None:
         fields = msgspec.to_builtins(event)
         kind = fields.pop("type")
         # What a tool keeps for the transcript may be large, and is in the member's own.

@@ -22,8 +22,8 @@ from bridle.features.teams.remote import is_elsewhere, remote_contacts, send_els
 from bridle.host.lock import Locked
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
-from bridle.types.message import Contact, Delivery, Letter
-from bridle.types.task import Task
+from bridle.types.services.messages import AgentMessage, Contact, Delivery
+from bridle.types.services.tasks import Task
 
 if TYPE_CHECKING:
     from bridle.features.agents.interfaces import Inbox
@@ -93,7 +93,7 @@ class Messenger:
         """The team that the main thread of this process is a member of, and not the leader."""
         return self._team.membership if self._turn.session.agent_id is None else None
 
-    def _letter(self, text: str, summary: str) -> Letter:
+    def _letter(self, text: str, summary: str) -> AgentMessage:
         if not text.strip():
             raise ToolError("The message is empty: say something.")
         if len(text) > MOST_CHARS:
@@ -102,7 +102,9 @@ class Messenger:
                 "to a file and name it."
             )
         summary = " ".join(summary.split())[:200]
-        return Letter(id=new_uuid(), sender=self._own_name(), text=text, summary=summary, sent=time.time())
+        return AgentMessage(
+            id=new_uuid(), sender=self._own_name(), text=text, summary=summary, sent=time.time()
+        )
 
     def _own_name(self) -> str:
         me = self._turn.session.agent_id
@@ -117,7 +119,7 @@ class Messenger:
         every = [task for task in tasks.all() if task.kind == "local_agent"]
         return [task for task in every if task.name is None or tasks.find(task.name) == task]
 
-    def _broadcast(self, letter: Letter) -> tuple[Delivery, ...]:
+    def _broadcast(self, letter: AgentMessage) -> tuple[Delivery, ...]:
         me = self._turn.session.agent_id
         done = [] if me is None else [self._to_main(letter)]
         full: list[str] = []
@@ -140,7 +142,7 @@ class Messenger:
             )
         return tuple(done)
 
-    def _to_main(self, letter: Letter) -> Delivery:
+    def _to_main(self, letter: AgentMessage) -> Delivery:
         if self._turn.session.agent_id is None:
             raise ToolError("You are main: write to an agent, or tell the user.")
         deliver = self._team.deliver
@@ -153,7 +155,7 @@ class Messenger:
         deliver(as_prompt(letter))
         return Delivery(to=MAIN, how="delivered")
 
-    async def _to_agent(self, to: str, letter: Letter, *, notify: bool) -> Delivery:
+    async def _to_agent(self, to: str, letter: AgentMessage, *, notify: bool) -> Delivery:
         task = self._turn.runtime.workspace.tasks.find(to)
         agent_id = to if task is None else task.id
         if task is None:
@@ -191,7 +193,7 @@ class Messenger:
             f"There are: {', '.join(names)}." if names else "There are no agents yet: start one with Agent."
         )
 
-    def _wake(self, member: "MemberProcess", letter: Letter, to: str) -> None:
+    def _wake(self, member: "MemberProcess", letter: AgentMessage, to: str) -> None:
         processes = self._team.processes
         assert processes is not None
         try:
@@ -199,13 +201,13 @@ class Messenger:
         except (MailboxFull, OSError, Locked) as fault:
             raise _undelivered(to, fault) from fault
 
-    def _put(self, mail: "Inbox", letter: Letter, to: str) -> None:
+    def _put(self, mail: "Inbox", letter: AgentMessage, to: str) -> None:
         try:
             mail.put(letter)
         except (MailboxFull, OSError, Locked) as fault:
             raise _undelivered(to, fault) from fault
 
-    def _keep(self, box: Mailbox, letter: Letter, to: str) -> None:
+    def _keep(self, box: Mailbox, letter: AgentMessage, to: str) -> None:
         try:
             box.put(letter)
         except (MailboxFull, OSError, Locked) as fault:

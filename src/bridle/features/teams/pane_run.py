@@ -16,11 +16,11 @@ from bridle.features.agents.team import Rounds
 from bridle.features.teams.process import MemberProcess
 from bridle.features.teams.wire import GoOn, MemberState
 from bridle.types.block import text_block
-from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
 from bridle.types.event import TaskProgressed
 from bridle.types.permission import PermissionUpdate
-from bridle.types.task import Task, TaskStatus, TaskUsage
+from bridle.types.services.delegation import AgentCompleted
+from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
 
 if TYPE_CHECKING:
     from bridle.features.teams.processes import MemberProcesses

@@ -17,7 +17,7 @@ from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.host.owners import birth, is_alive
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ToolError
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
 _SECONDS = 5.0
@@ -111,7 +111,7 @@ class PeerSocket:
             return "only sessions of the same user may write here"
         try:
             values = await lines.read(_object.decode) or {}
-            letter = msgspec.convert(values.get("letter"), Letter)
+            letter = msgspec.convert(values.get("letter"), AgentMessage)
         except (BadLine, msgspec.ValidationError):
             return "this is no message"
         if self._token and values.get("token") != self._token:
@@ -130,7 +130,9 @@ class PeerSocket:
         return os.path.join(_cards(self._env), f"{os.getpid()}-{self._session_id[:36]}.json")
 
 
-async def send_to_session(path: str, letter: Letter, *, env: Mapping[str, str], token: str = "") -> None:
+async def send_to_session(
+    path: str, letter: AgentMessage, *, env: Mapping[str, str], token: str = ""
+) -> None:
     """Hand a message to another session of this user, by the very path under which that session is listed.
 
     No other path is connected to, whatever it leads to: a socket may be anything, and a line in it an order.
@@ -145,7 +147,7 @@ async def send_to_session(path: str, letter: Letter, *, env: Mapping[str, str], 
     await send_to_socket(card.socket, letter, token=token, pid=card.pid)
 
 
-async def send_to_socket(path: str, letter: Letter, *, pid: int, token: str = "") -> None:
+async def send_to_socket(path: str, letter: AgentMessage, *, pid: int, token: str = "") -> None:
     """Hand a message to the process that opened a socket, if it is the one that is expected there.
 
     Raises:

@@ -14,7 +14,7 @@ from bridle.host.lock import Locked
 from bridle.host.owners import birth, is_alive
 from bridle.host.panes.pane import Pane
 from bridle.types.ids import new_uuid
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
@@ -89,7 +89,7 @@ class MemberProcess:
         """Tell it something; whether it can hear."""
         return self._line is not None and self._line.say(message)
 
-    def put(self, letter: Letter) -> None:
+    def put(self, letter: AgentMessage) -> None:
         """Deliver a letter.
 
         Raises:
@@ -103,7 +103,7 @@ class MemberProcess:
     def tell(self, text: str, *, sender: str) -> None:
         """Deliver news that nobody wrote and that may be lost."""
         try:
-            self.put(Letter(id=new_uuid(), sender=sender, text=text, sent=time.time()))
+            self.put(AgentMessage(id=new_uuid(), sender=sender, text=text, sent=time.time()))
         except (MailboxFull, OSError, Locked):
             pass  # Whoever has so much to read, or nowhere to keep it, can do without.
 

@@ -24,7 +24,7 @@ from bridle.host.owners import birth, is_alive
 from bridle.host.panes.pane import PaneFault, Panes
 from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
-from bridle.types.message import Letter
+from bridle.types.services.messages import AgentMessage
 
 if TYPE_CHECKING:
     from bridle.features.agents.registry import Agents
@@ -167,7 +167,7 @@ class MemberProcesses:
         """Whether a member of this name is at work, or on its way to it."""
         return any(each.is_followed and each.work.name == name for each in self._members.values())
 
-    def wake(self, member: MemberProcess, letter: Letter) -> None:
+    def wake(self, member: MemberProcess, letter: AgentMessage) -> None:
         """Give an idle member something to do.
 
         Raises:

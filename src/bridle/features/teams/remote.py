@@ -12,7 +12,7 @@ from bridle.engine.turn import Turn
 from bridle.features.agents.records import named_before
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.types.errors import ConfigError, ToolError
-from bridle.types.message import Contact, Letter
+from bridle.types.services.messages import AgentMessage, Contact
 
 PREFIX = "remote:"
 _ALSO = "bridge:"
@@ -38,7 +38,7 @@ def named_fully(to: str, turn: Turn) -> str:
     return to if near else f"{PREFIX}{to}"
 
 
-async def send_elsewhere(to: str, letter: Letter, turn: Turn, *, reply: tuple[str, str] | None) -> None:
+async def send_elsewhere(to: str, letter: AgentMessage, turn: Turn, *, reply: tuple[str, str] | None) -> None:
     """Hand a message to a session on another machine; `reply` is where this one is reached, and its name.
 
     Raises:

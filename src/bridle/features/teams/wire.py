@@ -12,8 +12,8 @@ from msgspec import Struct
 from bridle.features.teams.peers import peer_of, socket_called
 from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.types.agent import AgentDefinition
-from bridle.types.message import Contact, Delivery
 from bridle.types.permission import Mode, Rule
+from bridle.types.services.messages import Contact, Delivery
 from bridle.types.usage import ModelSpend
 
 _T = TypeVar("_T")

@@ -10,8 +10,8 @@ from bridle.context.single_line import one_line
 from bridle.features.workflows.journal import Record
 from bridle.features.workflows.options import Request
 from bridle.transcripts.session import Session
-from bridle.types.task import Task
-from bridle.types.workflow import AgentState, AgentView, PhaseView
+from bridle.types.services.tasks import Task
+from bridle.types.services.workflows import AgentState, AgentView, PhaseView
 
 Verdict = Literal["skip", "stop", "restart"]
 

@@ -16,9 +16,9 @@ from bridle.features.workflows.run_channel import lead_of
 from bridle.features.workflows.run_context import RunContext
 from bridle.features.workflows.worker import result_of, work
 from bridle.tools.agent import TOOL as AGENT
-from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
-from bridle.types.task import Task
+from bridle.types.services.delegation import AgentCompleted
+from bridle.types.services.tasks import Task
 
 _LONGEST_FAULT = 500
 

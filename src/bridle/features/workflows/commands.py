@@ -13,8 +13,8 @@ from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
 from bridle.types.permission import Deny
+from bridle.types.services.workflows import Launch, Launched, read_arguments
 from bridle.types.turn import Prompt
-from bridle.types.workflow import Launch, Launched, read_arguments
 
 
 class Caller(Protocol):

@@ -15,7 +15,7 @@ from bridle.types.block import text_of
 from bridle.types.command import Command, CommandResult, Says
 from bridle.types.event import Noticed
 from bridle.types.permission import Effect
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
@@ -82,7 +82,7 @@ class WorkflowsFeature(Feature):
 
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
         """What the tool begins runs with."""
-        from bridle.types.workflow import WORKFLOWS
+        from bridle.types.services.workflows import WORKFLOWS
 
         if key is not WORKFLOWS:
             return None

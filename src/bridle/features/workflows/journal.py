@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.files import make_folders, read_bytes, write_atomic
-from bridle.types.workflow import RunState
+from bridle.types.services.workflows import RunState
 
 _RUN_ID = re.compile(r"wf_[0-9a-f]{12}")
 _LARGEST_NOTE = 4_000_000

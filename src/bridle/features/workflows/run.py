@@ -21,8 +21,8 @@ from bridle.features.workflows.slots import Slots
 from bridle.host.scripts.protocol import ScriptEnd
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed, TaskProgressed
-from bridle.types.task import Task, TaskStatus, TaskUsage
-from bridle.types.workflow import RunState, RunView
+from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
+from bridle.types.services.workflows import RunState, RunView
 
 _LONGEST_DESCRIPTION = 200
 _QUIET_SECONDS = 0.25

@@ -6,7 +6,7 @@ import msgspec
 
 from bridle.engine.turn import Turn
 from bridle.types.channel import Channel
-from bridle.types.event import AssistantSaid, Event, FromAgent
+from bridle.types.event import AssistantReplied, Event, FromAgent
 from bridle.types.question import Answer, Question
 from bridle.types.workspace import Workspace
 
@@ -19,7 +19,7 @@ class RunChannel:
         self._answered = answered
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, FromAgent) and isinstance(event.event, AssistantSaid):
+        if isinstance(event, FromAgent) and isinstance(event.event, AssistantReplied):
             self._answered(event.agent_id)
         self._parent.emit(event)
 

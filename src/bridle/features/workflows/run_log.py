@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from bridle.context.single_line import one_line
 from bridle.features.agents.log import AgentLog
 from bridle.features.workflows.agents import AgentCall
-from bridle.types.task import TaskUsage
+from bridle.types.services.tasks import TaskUsage
 
 _KEPT_LINES = 200
 _MOST_LINES = 10_000

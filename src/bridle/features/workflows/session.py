@@ -24,9 +24,9 @@ from bridle.features.workflows.sources import (
 )
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
-from bridle.types.session_services import TOKEN_GOAL
+from bridle.types.services.session import TOKEN_GOAL
+from bridle.types.services.workflows import Launch, Launched, RunState, RunView
 from bridle.types.variables import is_on
-from bridle.types.workflow import Launch, Launched, RunState, RunView
 
 _LONGEST_ASKED = 500
 

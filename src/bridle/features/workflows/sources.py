@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from bridle.engine.call import Call
-from bridle.engine.gate import TurnedAway, pass_gate, standing
+from bridle.engine.gate import CallDenied, pass_gate, standing
 from bridle.engine.parsing import parse_input
 from bridle.engine.rule_checks import objection, require
 from bridle.engine.turn import Turn
@@ -21,7 +21,7 @@ from bridle.tools.workflow import TOOL as WORKFLOW
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Access, Allow, Case
-from bridle.types.workflow import Launch
+from bridle.types.services.workflows import Launch
 
 _LARGEST_SCRIPT = 1_000_000
 
@@ -79,7 +79,7 @@ async def read_script(path: str, turn: Turn) -> Source:
     try:
         call, input = parse_input(READ, given)
         passage = await pass_gate(call, READ, input, turn, hook=None)
-    except TurnedAway as refusal:
+    except CallDenied as refusal:
         raise ToolError(f"scriptPath: {refusal}") from refusal
     return _read(resolved, passage.case)
 

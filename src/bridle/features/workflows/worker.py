@@ -15,9 +15,9 @@ from bridle.features.agents.registry import Agents
 from bridle.features.agents.start import gone, make_run
 from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
-from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
-from bridle.types.task import Task
+from bridle.types.services.delegation import AgentCompleted
+from bridle.types.services.tasks import Task
 
 _LONGEST_TEXT = 200_000
 _CUT = "\n(The rest is left out.)"

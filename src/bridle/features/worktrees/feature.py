@@ -7,9 +7,9 @@ import msgspec
 
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
-from bridle.types.service import Service
-from bridle.types.session_services import WORKTREES
-from bridle.types.worktree import WORKTREE_OPTIONS, WorktreeOptions
+from bridle.types.services.service import Service
+from bridle.types.services.session import WORKTREES
+from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
@@ -43,7 +43,7 @@ class WorktreesFeature(Feature):
         """A session in the background leaves the main checkout as it is until it is in a work tree."""
         protected = self._options.protected
         # Agents may work in trees of their own while the session has entered none.
-        if protected is None or turn.runtime.workspace.visit is not None:
+        if protected is None or turn.runtime.workspace.worktree is not None:
             return standing
         return msgspec.structs.replace(standing, checkout=protected)
 

@@ -10,9 +10,9 @@ from bridle.host.git.worktree_base import Pull, read_pull
 from bridle.host.git.worktrees import Worktree
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
-from bridle.types.hook_surroundings import WorktreeRemove
+from bridle.types.hooks.environment import WorktreeRemove
 from bridle.types.ids import new_uuid
-from bridle.types.workspace import IN_WORKTREE, Visit, Workspace
+from bridle.types.workspace import IN_WORKTREE, EnteredWorktree, Workspace
 
 
 class SessionWorktree:
@@ -24,16 +24,16 @@ class SessionWorktree:
 
     async def enter(
         self, *, name: str | None, path: str | None, pull: Pull | None = None
-    ) -> tuple[Visit, tuple[str, ...]]:
+    ) -> tuple[EnteredWorktree, tuple[str, ...]]:
         """Go to a new work tree, or to one of the repository that is there.
 
         Raises:
             ToolError: there is none to go to.
         """
         workspace = self._runtime.workspace
-        if workspace.visit is not None:
+        if workspace.worktree is not None:
             raise ToolError(
-                f"The session is in the work tree {workspace.visit.path} already: leave it first."
+                f"The session is in the work tree {workspace.worktree.path} already: leave it first."
             )
         if path is not None:
             tree = Worktree(path=self._known(path), branch="", base="", repository="")
@@ -42,14 +42,14 @@ class SessionWorktree:
         tree = place.tree or Worktree(path=place.path, branch="", base="", repository="")
         return self._arrive(_move(workspace, tree, made=True)), place.notes
 
-    async def leave(self, *, remove: bool, discard: bool) -> tuple[Visit, bool]:
+    async def leave(self, *, remove: bool, discard: bool) -> tuple[EnteredWorktree, bool]:
         """Go back, and remove the work tree where that is wanted and loses nothing.
 
         Raises:
             ToolError: the session is in none, or it holds work that would be lost.
         """
         workspace = self._runtime.workspace
-        visit = workspace.visit
+        visit = workspace.worktree
         if visit is None:
             raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
         gone = await self._remove(visit, discard=discard) if remove else False
@@ -57,7 +57,7 @@ class SessionWorktree:
         self._note(None)
         return visit, gone
 
-    def go_on_in(self, path: str) -> Visit | None:
+    def go_on_in(self, path: str) -> EnteredWorktree | None:
         """Go to the work tree in which a conversation was left that the session goes on with.
 
         The tree of the conversation before is left as it is: that one may go on too. None when this is the
@@ -67,7 +67,7 @@ class SessionWorktree:
             ToolError: it is there no more.
         """
         workspace = self._runtime.workspace
-        before = workspace.visit
+        before = workspace.worktree
         if os.path.realpath(path) == git.find_root(workspace.cwd):
             return None
         tree = Worktree(path=self._known(path), branch="", base="", repository="")
@@ -77,12 +77,12 @@ class SessionWorktree:
 
     async def close(self) -> None:
         """Give up, at the end of the session, a work tree that it made and that holds no work."""
-        visit = self._runtime.workspace.visit
+        visit = self._runtime.workspace.worktree
         tree = _tree(visit) if visit is not None and visit.made else None
         if tree is not None and await worktrees.remove_unused(tree, self._runtime.env):
             self._note(None)
 
-    def _arrive(self, visit: Visit) -> Visit:
+    def _arrive(self, visit: EnteredWorktree) -> EnteredWorktree:
         self._note(
             {
                 "originalCwd": visit.cwd,
@@ -112,7 +112,7 @@ class SessionWorktree:
             raise ToolError(f"{path} is no work tree of this repository: `git worktree list` names them.")
         return wanted
 
-    async def _remove(self, visit: Visit, *, discard: bool) -> bool:
+    async def _remove(self, visit: EnteredWorktree, *, discard: bool) -> bool:
         env, hooks = self._runtime.env, self._runtime.hooks
         if not visit.made:
             raise ToolError(
@@ -142,14 +142,14 @@ def _main(folder: str) -> str | None:
     return os.path.realpath(found[0]) if found else None
 
 
-def _tree(visit: Visit) -> Worktree | None:
+def _tree(visit: EnteredWorktree) -> Worktree | None:
     if visit.branch is None or visit.base is None or visit.repository is None:
         return None
     return Worktree(path=visit.path, branch=visit.branch, base=visit.base, repository=visit.repository)
 
 
-def _move(workspace: Workspace, tree: Worktree, *, made: bool = False) -> Visit:
-    visit = Visit(
+def _move(workspace: Workspace, tree: Worktree, *, made: bool = False) -> EnteredWorktree:
+    visit = EnteredWorktree(
         path=tree.path,
         start=workspace.start,
         cwd=workspace.cwd,
@@ -158,15 +158,15 @@ def _move(workspace: Workspace, tree: Worktree, *, made: bool = False) -> Visit:
         repository=tree.repository or None,
         made=made,
     )
-    workspace.visit = visit
+    workspace.worktree = visit
     workspace.origins = (*workspace.origins, workspace.start)
     workspace.start = workspace.cwd = tree.path
     workspace.roots = (tree.path, *workspace.roots[1:])
     return visit
 
 
-def _move_back(workspace: Workspace, visit: Visit) -> None:
-    workspace.start, workspace.cwd, workspace.visit = visit.start, visit.cwd, None
+def _move_back(workspace: Workspace, visit: EnteredWorktree) -> None:
+    workspace.start, workspace.cwd, workspace.worktree = visit.start, visit.cwd, None
     workspace.origins = workspace.origins[:-1]
     # What was added meanwhile stays.
     workspace.roots = (visit.start, *workspace.roots[1:])

@@ -6,7 +6,7 @@ from bridle.host.streams import Output
 from bridle.types.block import text_of
 from bridle.types.event import (
     Answered,
-    AssistantSaid,
+    AssistantReplied,
     Event,
     FromAgent,
     ModelSwitched,
@@ -21,8 +21,8 @@ from bridle.types.event import (
     TurnStarted,
     Withdrawn,
 )
-from bridle.types.hook_outcome import HookStarted
-from bridle.types.task import Task
+from bridle.types.hooks.outcome import HookStarted
+from bridle.types.services.tasks import Task
 from bridle.types.text import printable
 from bridle.types.turn import Outcome
 
@@ -53,7 +53,7 @@ class Narrator:
         match event:
             case TurnStarted():
                 self._line(f"[{event.model}, {event.mode} mode, {event.cwd}]")
-            case AssistantSaid(fault=None):
+            case AssistantReplied(fault=None):
                 self._hear(event)
             case Answered() | Withdrawn():
                 self._said.clear()
@@ -89,7 +89,7 @@ class Narrator:
     def finish(self, outcome: Outcome | None) -> None:
         """The summary has said it."""
 
-    def _hear(self, event: AssistantSaid) -> None:
+    def _hear(self, event: AssistantReplied) -> None:
         for block in event.message["content"]:
             if block["type"] == "text":
                 self._said.append((block["text"], event.display or block["text"]))

@@ -17,7 +17,7 @@ from bridle.protocol.frames import Frame, Framer
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.event import (
-    AssistantSaid,
+    AssistantReplied,
     ConversationReset,
     Event,
     ModeChanged,
@@ -65,7 +65,7 @@ class LocalSession:
         match event:
             case TextDelta(text=text):
                 shared_session.stream(text)
-            case AssistantSaid():
+            case AssistantReplied():
                 shared_session.end_stream()
             case Withdrawn(uuids=uuids):
                 shared_session.end_stream()

@@ -35,8 +35,8 @@ from bridle.session.host import Exchange
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
-from bridle.types.kept_prompt import KeptPrompt, no_prompt
 from bridle.types.question import Answer, Question
+from bridle.types.saved_prompt import SavedPrompt, no_prompt
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.variables import is_on, whole_number
 
@@ -226,7 +226,7 @@ def _keeping(briefing: Briefing, session: Session) -> Briefing:
     if not isinstance(briefing, SessionBriefing):
         return briefing
 
-    def record(prompt: KeptPrompt | None) -> None:
+    def record(prompt: SavedPrompt | None) -> None:
         session.swap(kept_prompt=prompt)
         session.note(no_prompt(session.id) if prompt is None else prompt.to_note(session.id))
 

@@ -9,7 +9,6 @@ from bridle.frontends.stdio.channel import read_choice, read_permission
 from bridle.types.channel import Channel
 from bridle.types.errors import McpError
 from bridle.types.event import Event
-from bridle.types.mcp import McpServers
 from bridle.types.question import (
     Answer,
     ChoiceQuestion,
@@ -19,6 +18,7 @@ from bridle.types.question import (
     Question,
     Refused,
 )
+from bridle.types.services.mcp import McpServers
 
 
 class PermissionToolChannel:

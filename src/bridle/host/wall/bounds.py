@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from bridle.host.sandbox.inside.names import Names
-from bridle.types.wall import View
+from bridle.types.sandbox import View
 
 _DEVICES = frozenset(f"/dev/{name}" for name in ("null", "zero", "full", "tty", "stdin", "stdout", "stderr"))
 _DESCRIPTOR = re.compile(r"/proc/(\d+)/fd/\d+")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.wall.visible_files import VisiblePaths
-from bridle.types.wall import View
+from bridle.types.sandbox import View
 
 _MOST_FOLDERS = 2_000
 

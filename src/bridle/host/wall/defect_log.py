@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from bridle.host.files import make_folders
-from bridle.types.wall import Refusal
+from bridle.types.sandbox import Refusal
 from bridle.version import __version__
 
 NAME = "gate-defects.jsonl"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.host.process import Spawn
-from bridle.types.wall import Refusal, View
+from bridle.types.sandbox import Refusal, View
 
 if TYPE_CHECKING:
     from bridle.host.wall.supervisor import Supervisor

@@ -97,7 +97,7 @@ def _starts(*, landlock: bool) -> bool:
     from bridle.host.wall.bounds import Bounds
     from bridle.host.wall.landlock import RUN, make_rules, version
     from bridle.host.wall.supervisor import Supervisor
-    from bridle.types.wall import View
+    from bridle.types.sandbox import View
 
     if landlock and version() < 1:
         return False

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from bridle.host.wall.visible_files import VisiblePaths
-from bridle.types.wall import Refusal
+from bridle.types.sandbox import Refusal
 
 _DENIED = "|".join(
     re.escape(words)

@@ -24,7 +24,7 @@ from bridle.host.wall.bounds import Bounds, OutOfBounds
 from bridle.host.wall.changes import Changes
 from bridle.host.wall.filters import judged_filter, supervised_calls
 from bridle.host.wall.landlock import quick, restrict
-from bridle.types.wall import Refusal
+from bridle.types.sandbox import Refusal
 
 _OWN_FOLDER_AND_MASK = 0x200
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38

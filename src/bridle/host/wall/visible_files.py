@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bridle.host.wall import git_paths
 from bridle.host.wall.landlock import CHANGE, RUN, SEE, USE
-from bridle.types.wall import View
+from bridle.types.sandbox import View
 
 _PROGRAMS = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",

@@ -9,7 +9,7 @@ from bridle.host.wall.bounds import Bounds
 from bridle.host.wall.landlock import make_rules
 from bridle.host.wall.supervisor import Supervisor
 from bridle.host.wall.visible_files import VisibleFiles, VisiblePaths
-from bridle.types.wall import View
+from bridle.types.sandbox import View
 
 _MOST_RULES = 8
 _PREFIX = "bridle-judged-"

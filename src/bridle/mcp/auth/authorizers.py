@@ -12,7 +12,7 @@ from bridle.mcp.auth.saved_logins import Login, SavedLogins
 from bridle.mcp.auth.token_store import open_vault
 from bridle.mcp.auth.xaa import Provider, enterprise_login
 from bridle.mcp.authorizer import Authorizer
-from bridle.types.mcp import HttpServer, Server, SseServer, WebSocketServer
+from bridle.types.services.mcp import HttpServer, Server, SseServer, WebSocketServer
 
 
 class Authorizers:

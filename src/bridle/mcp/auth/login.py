@@ -17,7 +17,7 @@ from bridle.mcp.auth.registration import ClientRegistration, identify
 from bridle.mcp.auth.saved_logins import Login, SavedLogins, login_key, made_login
 from bridle.mcp.auth.token_requests import ask_for_tokens, revoke
 from bridle.types.errors import McpError
-from bridle.types.mcp import HttpServer, OAuthSettings, Server, SseServer, WebSocketServer
+from bridle.types.services.mcp import HttpServer, OAuthSettings, Server, SseServer, WebSocketServer
 
 
 class Account(Struct, frozen=True, kw_only=True):

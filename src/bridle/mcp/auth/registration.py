@@ -10,7 +10,7 @@ from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.metadata import ServerMetadata
 from bridle.mcp.auth.saved_logins import Login
 from bridle.mcp.auth.token_requests import ClientIdentity
-from bridle.types.mcp import OAuthSettings
+from bridle.types.services.mcp import OAuthSettings
 
 _CIMD = "MCP_OAUTH_CLIENT_METADATA_URL"
 

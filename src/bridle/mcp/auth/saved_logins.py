@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.mcp.auth.metadata import LoginMetadata
 from bridle.mcp.auth.token_requests import ClientIdentity, Tokens
 from bridle.mcp.auth.token_store import TokenStore
-from bridle.types.mcp import HttpServer, Server, SseServer, WebSocketServer
+from bridle.types.services.mcp import HttpServer, Server, SseServer, WebSocketServer
 
 _LOGINS = "mcpOAuth"
 _CLIENTS = "mcpOAuthClientConfig"

@@ -7,7 +7,7 @@ from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.transports.base import Receiver
 from bridle.types.errors import BridleError, McpError
-from bridle.types.mcp import SdkServer
+from bridle.types.services.mcp import SdkServer
 
 Exchange = Callable[[str, Message], Awaitable[Any]]
 """Takes the name of a server and a message to it; gives back its answer, or anything for a notification."""

@@ -10,7 +10,8 @@ from bridle.mcp.authorizer import Authorizer
 from bridle.mcp.transports.base import Transport
 from bridle.mcp.transports.in_process import Exchange, InProcessTransport
 from bridle.types.errors import McpError
-from bridle.types.mcp import (
+from bridle.types.sandbox import Sandbox
+from bridle.types.services.mcp import (
     HttpServer,
     IdeSseServer,
     IdeWebSocketServer,
@@ -20,7 +21,6 @@ from bridle.types.mcp import (
     StdioServer,
     WebSocketServer,
 )
-from bridle.types.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from bridle.mcp.transports.http_access import HeadersHelper, RemoteServer

@@ -16,8 +16,8 @@ from bridle.host.shell import quote
 from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode
 from bridle.types.errors import McpError, ToolError
-from bridle.types.mcp import StdioServer
 from bridle.types.sandbox import Sandbox
+from bridle.types.services.mcp import StdioServer
 from bridle.types.variables import is_on
 
 _SHELL = "/bin/sh"

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from bridle.types.permission import Place
+from bridle.types.permission import ResolvedPath
 
 _MOST_LINKS = 40
 """The kernel gives up there, too."""
@@ -21,7 +21,7 @@ Seen: TypeAlias = dict[str, str | bool]
 """What is at paths with no link before their last part: where a link leads, else whether it is a folder."""
 
 
-def follow(path: str, known: Seen | None = None) -> Place:
+def follow(path: str, known: Seen | None = None) -> ResolvedPath:
     """Where an absolute path leads, whether anything is there or not, and every other spelling on the way.
 
     `..` behind a link is walked as the kernel does it. A link that belongs to a process leads elsewhere for
@@ -30,7 +30,7 @@ def follow(path: str, known: Seen | None = None) -> Place:
     """
     known = {} if known is None else known
     if len(path) > _LONGEST:
-        return Place(_normal(path), (), False)
+        return ResolvedPath(_normal(path), (), False)
     if (straight := _straight(path, known)) is not None:
         return straight
     reached, rest = "/", _split(path)
@@ -63,14 +63,14 @@ def follow(path: str, known: Seen | None = None) -> Place:
     end = ends_early or reached
     hops = [spelling for spelling in dict.fromkeys(met) if spelling not in (named, end)]
     folder = known.get(end)
-    return Place(
+    return ResolvedPath(
         named,
         (*hops, end) if hops or end != named else (),
         folder if isinstance(folder, bool) else _is_folder(end),
     )
 
 
-def _straight(path: str, known: Seen) -> Place | None:
+def _straight(path: str, known: Seen) -> ResolvedPath | None:
     """The place of a path without links, as most are; None for all others."""
     if _PLAIN.fullmatch(path) is None:
         return None
@@ -84,7 +84,7 @@ def _straight(path: str, known: Seen) -> Place | None:
             found = known[here] = _look(here)
         if found is not True or at < 0:
             # Below what is no folder there is nothing, and so no link.
-            return Place(path, (), found if at < 0 else False) if isinstance(found, bool) else None
+            return ResolvedPath(path, (), found if at < 0 else False) if isinstance(found, bool) else None
 
 
 class FollowedPaths:
@@ -92,15 +92,15 @@ class FollowedPaths:
 
     def __init__(self) -> None:
         self._seen: Seen = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ResolvedPath] = {}
         self._spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    def place(self, path: str) -> Place:
+    def place(self, path: str) -> ResolvedPath:
         if (place := self._places.get(path)) is None:
             place = self._places[path] = follow(path, self._seen)
         return place
 
-    def places(self, paths: Iterable[str]) -> dict[str, Place]:
+    def places(self, paths: Iterable[str]) -> dict[str, ResolvedPath]:
         """Where each path leads."""
         return {path: self.place(path) for path in paths}
 

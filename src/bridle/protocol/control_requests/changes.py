@@ -125,7 +125,7 @@ async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str
     if path not in roots:
         workspace.roots = (*workspace.roots, path)
         if dispatcher.runtime.hooks.listens_to("DirectoryAdded"):
-            from bridle.types.hook_surroundings import DirectoryAdded
+            from bridle.types.hooks.environment import DirectoryAdded
 
             await dispatcher.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))
     return {}

@@ -13,7 +13,7 @@ from bridle.protocol.frames import Framer
 from bridle.protocol.session_totals import SessionTotals
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
-from bridle.types.hook_outcome import AskHost
+from bridle.types.hooks.outcome import AskHost
 from bridle.types.permission import Rule
 
 Handler = Callable[["ControlDispatcher", Mapping[str, Any]], Awaitable[Frame]]

@@ -17,9 +17,9 @@ from bridle.protocol.init_frame import CAPABILITIES
 from bridle.types.command import Commands
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
-from bridle.types.host_offer import HostOffer, HostServers
-from bridle.types.kept_prompt import no_prompt
-from bridle.types.plugin import PLUGINS
+from bridle.types.host_options import HostOptions, HostServers
+from bridle.types.saved_prompt import no_prompt
+from bridle.types.services.plugins import PLUGINS
 from bridle.version import COMPATIBLE_WITH, __version__
 
 
@@ -53,7 +53,7 @@ async def initialize(dispatcher: ControlDispatcher, request: Mapping[str, Any]) 
     return answer
 
 
-def _take_over(dispatcher: ControlDispatcher, offer: HostOffer) -> None:
+def _take_over(dispatcher: ControlDispatcher, offer: HostOptions) -> None:
     """Let the parts of the session have what the host brings for them."""
     dispatcher.server.change(host=replace(dispatcher.runtime.host, offer=offer))
     dispatcher.server.alias_tools(offer.tool_aliases)
@@ -86,11 +86,11 @@ def _server_names(dispatcher: ControlDispatcher) -> set[str]:
     return set() if servers is None else {state.name for state in servers.status()}
 
 
-def read_offer(request: Mapping[str, Any]) -> HostOffer:
+def read_offer(request: Mapping[str, Any]) -> HostOptions:
     """What a host brings along; what is not of the right kind is as if it were not there."""
     skills = request.get("skills")
     instructions = request.get("planModeInstructions")
-    return HostOffer(
+    return HostOptions(
         agents=_objects(request.get("agents")),
         skills=_words(skills) if isinstance(skills, list) else None,
         servers=HostServers(

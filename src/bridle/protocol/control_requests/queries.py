@@ -16,7 +16,7 @@ from bridle.protocol.control_requests.servers import mcp_status
 from bridle.protocol.result_frame import model_usage
 from bridle.types.errors import UsageError
 from bridle.types.permission import Rule
-from bridle.types.plugin import PLUGINS
+from bridle.types.services.plugins import PLUGINS
 from bridle.types.text import encodable
 from bridle.version import COMPATIBLE_WITH, __version__
 

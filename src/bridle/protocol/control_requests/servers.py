@@ -9,8 +9,8 @@ import msgspec
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.types.errors import UsageError
-from bridle.types.mcp import McpServers, ServerState, ToolFacts
 from bridle.types.permission import Effect, Rule
+from bridle.types.services.mcp import McpServers, ServerState, ToolFacts
 
 _SECRET = ("env", "headers", "headersHelper", "oauth", "authToken")
 

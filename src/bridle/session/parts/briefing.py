@@ -10,9 +10,9 @@ from bridle.context.environment import gather_environment
 from bridle.context.instruction_scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.prompt_switches import read_switches
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.model_facts import Facts, has_small_window
-from bridle.engine.permission_news import PermissionNews
+from bridle.engine.permission_news import PermissionNotices
 from bridle.host.git import repository
 from bridle.session import choices, permission_choices
 from bridle.session.parts.extensions import Style
@@ -34,7 +34,7 @@ async def brief(
     *,
     tools: tuple[str, ...],
     roots: tuple[str, ...],
-    hooks: HookDoor,
+    hooks: LazyHooks,
     listings: Sequence[Callable[[], str | None]] = (),
     style: Style,
     facts: Facts,
@@ -76,11 +76,11 @@ async def brief(
     )
 
 
-def permission_news(base: "SessionBase") -> PermissionNews:
+def permission_news(base: "SessionBase") -> PermissionNotices:
     """What tells the model under which permissions it works."""
     setup = base.setup
     inside = base.sandbox is not None and permission_choices.is_unasked_inside(setup.config)
-    return PermissionNews(
+    return PermissionNotices(
         base.session,
         base.workspace,
         attended=setup.options.is_attended,
@@ -89,10 +89,10 @@ def permission_news(base: "SessionBase") -> PermissionNews:
     )
 
 
-def _tell_of_instructions(hooks: HookDoor, file: InstructionFile, reason: LoadReason) -> None:
+def _tell_of_instructions(hooks: LazyHooks, file: InstructionFile, reason: LoadReason) -> None:
     if not hooks.listens_to("InstructionsLoaded"):
         return
-    from bridle.types.hook_surroundings import InstructionsLoaded
+    from bridle.types.hooks.environment import InstructionsLoaded
 
     hooks.notify(
         InstructionsLoaded(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.engine.runtime import Runtime
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.session import choices
@@ -24,12 +24,12 @@ def lazy_hooks(
     *,
     wake: Callable[[Prompt], None],
     plugins: OpenPlugins,
-) -> HookDoor:
+) -> LazyHooks:
     """The hooks of a session, made with the first that listens."""
-    return HookDoor(lambda: _make_hooks(setup, session, runtime(), wake=wake, plugins=plugins))
+    return LazyHooks(lambda: _make_hooks(setup, session, runtime(), wake=wake, plugins=plugins))
 
 
-def has_hooks(hooks: HookDoor, setup: Setup) -> bool:
+def has_hooks(hooks: LazyHooks, setup: Setup) -> bool:
     """Whether settings, plugins or packages bring any that count."""
     named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
     return named and not choices.is_closed(setup.options, setup.env)
@@ -39,7 +39,7 @@ async def greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
     """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
     options = setup.options
     if options.init or options.init_only or options.maintenance:
-        from bridle.types.hook import Setup as SettingUp
+        from bridle.types.hooks.events import Setup as SettingUp
 
         await hooks.prepare(SettingUp(trigger="maintenance" if options.maintenance else "init"))
     resumed = bool(session.entries)

@@ -11,7 +11,7 @@ from bridle.mcp.transports.in_process import Exchange
 from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
 from bridle.types.errors import ToolError
-from bridle.types.mcp import Server
+from bridle.types.services.mcp import Server
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:

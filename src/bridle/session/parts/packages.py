@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.engine.hook_door import HookDoor
+from bridle.engine.hook_door import LazyHooks
 from bridle.extensions.packages import Package, PackageFault, find_packages, is_approved, load_package
 from bridle.host.paths import bridle_dir
 from bridle.types.command import Command, CommandResult, Says
@@ -55,7 +55,7 @@ class Packages(Struct, frozen=True, kw_only=True):
             said = f"{type(error).__name__}: {error}"
             raise ConfigError(f"The package behind {model} cannot answer: {said}; choose another.") from error
 
-    def listen(self, hooks: HookDoor) -> None:
+    def listen(self, hooks: LazyHooks) -> None:
         """Let their hooks hear events."""
         for hook in (hook for each in self.brought for hook in each.hooks):
             from bridle.hooks.handler import FunctionHook

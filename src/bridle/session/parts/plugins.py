@@ -21,13 +21,13 @@ from bridle.session.setup import Early, Setup
 from bridle.types.errors import BridleError, ConfigError
 
 if TYPE_CHECKING:
-    from bridle.engine.hook_door import HookDoor
+    from bridle.engine.hook_door import LazyHooks
     from bridle.extensions.plugins.context import PluginContext
     from bridle.extensions.plugins.faults import PluginFault
     from bridle.extensions.plugins.plugin import Plugins
     from bridle.extensions.plugins.session_cache import CachedPlugins
     from bridle.hooks.table import Table
-    from bridle.types.monitor import PluginMonitor
+    from bridle.types.services.monitors import PluginMonitor
 
 _MOST_TOLD = 5
 _SOON = 0.5
@@ -57,14 +57,14 @@ class OpenPlugins:
         self._updating: asyncio.Task[None] | None = None
         self._confirming: asyncio.Task[None] | None = None
         self._remembered: CachedPlugins | None = None
-        self._hooks: HookDoor | None = None
+        self._hooks: LazyHooks | None = None
         if setup.early is not None and setup.early.folders == self._folders:
             self._take(setup.early.plugins)
             self._remembered = setup.early.remembered
         else:
             self._read(setup.config)
 
-    def follow(self, hooks: "HookDoor") -> None:
+    def follow(self, hooks: "LazyHooks") -> None:
         """Let the hooks of plugins listen, now and after every reload."""
         self._hooks = hooks
         if self.has_hooks():
@@ -109,7 +109,7 @@ class OpenPlugins:
         """What plugins want watched."""
         if self._plugins is None:
             return ()
-        from bridle.types.monitor import PluginMonitor
+        from bridle.types.services.monitors import PluginMonitor
 
         return tuple(
             PluginMonitor(

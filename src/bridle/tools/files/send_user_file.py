@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
-from bridle.types.session_services import ANNOUNCE
+from bridle.types.services.session import ANNOUNCE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 

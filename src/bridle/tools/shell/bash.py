@@ -14,11 +14,10 @@ from bridle.host.plain_text import newest_lines
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.tools.shell.command_text import is_silent, may_outlive_its_limit, meaning_of_one
 from bridle.tools.shell.output import describe_exit, show
-from bridle.types.errors import Overstepped, ToolError
-from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox
+from bridle.types.errors import CommandStopped, ToolError
+from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox, View
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.variables import is_on
-from bridle.types.wall import View
 from bridle.types.workspace import Workspace
 
 _TIMEOUT_MS = 120_000
@@ -237,7 +236,7 @@ def _result(
         refusal = held.refused_in(shown.text, command=input.command, cwd=ctx.cwd, failed=failed)
     shells.release(shell, keep_output=not shown.whole and refusal is None)
     if refusal is not None:
-        raise Overstepped(refusal)
+        raise CommandStopped(refusal)
     if (sandbox := _sandbox(input, ctx)) is not None and (
         refused := sandbox.annotate(shown.text, failed=code != 0, command=input.command)
     ):

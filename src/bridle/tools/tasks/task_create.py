@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from bridle.tools.tasks.stored_lists import add_item, folder_of, remove_item
 from bridle.types.errors import ToolError
-from bridle.types.session_services import OBJECTIONS
+from bridle.types.services.session import OBJECTIONS
 from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 

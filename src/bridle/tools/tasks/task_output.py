@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.task import Task, Tasks
+from bridle.types.services.tasks import Task, Tasks
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _WAIT_MS = 30_000

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from bridle.tools.tasks.stored_lists import Item, change_item, find_item, folder_of, link_items, remove_item
 from bridle.types.errors import ToolError
-from bridle.types.session_services import OBJECTIONS
+from bridle.types.services.session import OBJECTIONS
 from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 

@@ -11,7 +11,7 @@ from bridle.frontends.tui.dialogs.plan import PlanDialog
 from bridle.frontends.tui.dialogs.questions import QuestionsDialog
 from bridle.frontends.tui.screen.view import View
 from bridle.types.question import ChoiceQuestion, ElicitationQuestion, NetworkQuestion, PermissionQuestion
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 
 RULE: dict[str, Any] = {
     "type": "addRules",

@@ -3,7 +3,7 @@ from typing import Any
 from bridle.frontends.tui.chat.workflow_rows import WorkflowRows
 from bridle.frontends.tui.style.text import text_of
 from bridle.types.event import FromAgent, ToolStarted
-from bridle.types.task import Task, TaskUsage
+from bridle.types.services.tasks import Task, TaskUsage
 
 
 def _task(id: str = "wf_1", **more: Any) -> Task:

@@ -9,7 +9,7 @@ from bridle.frontends.tui.render.charts import Bar, bars, context_picture, day_p
 from bridle.frontends.tui.render.completion_menu import completion_menu
 from bridle.frontends.tui.render.status import Status, spinner_line, status_line, todo_panel
 from bridle.frontends.tui.style.text import Line, text_of
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome, TurnReason
 from bridle.types.usage import Usage
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text, widths

@@ -34,7 +34,7 @@ from bridle.frontends.tui.screens.extensions.skills import SetVisibility, skills
 from bridle.frontends.tui.screens.session.config import SetSetting
 from bridle.hooks.table import from_layers
 from bridle.types.agent import AgentDefinition
-from bridle.types.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
+from bridle.types.services.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _SERVERS = (

@@ -55,14 +55,14 @@ from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, W
 from bridle.host.editors import Editor
 from bridle.transcripts.listing import SessionInfo
 from bridle.types.agent import AgentDefinition
-from bridle.types.checkpoint import Rewound
 from bridle.types.command import Command, Says
 from bridle.types.ledger import Ledger, Pin
-from bridle.types.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
 from bridle.types.permission import Effect
-from bridle.types.task import Task
+from bridle.types.services.checkpoints import Rewound
+from bridle.types.services.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
+from bridle.types.services.tasks import Task
+from bridle.types.services.workflows import AgentState, AgentView, PhaseView, RunView
 from bridle.types.usage import Usage
-from bridle.types.workflow import AgentState, AgentView, PhaseView, RunView
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text
 from tests.frontends.tui.screens.offered import offered
 from tests.frontends.tui.screens.showing import Showing

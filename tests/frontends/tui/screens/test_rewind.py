@@ -1,7 +1,7 @@
 from typing import Any
 
 from bridle.frontends.tui.screens.conversation.rewind import Measure, Rewind, RewindPoint, RewindView
-from bridle.types.checkpoint import Rewound
+from bridle.types.services.checkpoints import Rewound
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ from bridle.frontends.tui.screens.actions import EditFile
 from bridle.frontends.tui.screens.session.diff import DiffSource, diff_view, read_untracked
 from bridle.frontends.tui.screens.session.doctor import CheckAgain, doctor_view
 from bridle.frontends.tui.screens.session.tasks import StopTask, tasks_view
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _DIFF = """diff --git a/app.py b/app.py

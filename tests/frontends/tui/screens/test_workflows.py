@@ -21,7 +21,7 @@ from bridle.frontends.tui.screens.workflows.commands import (
     StopRun,
 )
 from bridle.types.command import Says
-from bridle.types.workflow import AgentView, PhaseView, RunView
+from bridle.types.services.workflows import AgentView, PhaseView, RunView
 from tests.fakes.counting import steps_of
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 

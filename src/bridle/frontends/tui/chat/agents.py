@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.frontends.tui.render.call import AgentProgress, AgentStep, Call
 from bridle.frontends.tui.render.tools.catalog import look_of
-from bridle.types.event import AssistantSaid, FromAgent, ToolFinished, ToolStarted, TurnFinished
+from bridle.types.event import AssistantReplied, FromAgent, ToolFinished, ToolStarted, TurnFinished
 
 _MOST_STEPS = 200
 _AGENT = ("Agent", "Task")
@@ -41,7 +41,7 @@ class Agents:
                 known = msgspec.structs.replace(known, steps=steps, calls=known.calls + 1)
             case ToolFinished(tool=tool, result=result):
                 known = _with_last_settled(known, tool, failed=result.get("is_error") is True)
-            case AssistantSaid(message=message):
+            case AssistantReplied(message=message):
                 used = _tokens(message)
                 known = msgspec.structs.replace(known, tokens=max(known.tokens, used))
             case TurnFinished(outcome=outcome):

@@ -18,8 +18,8 @@ from bridle.host.secrets import SECRETS
 from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
     Answered,
-    AssistantSaid,
-    CommandSaid,
+    AssistantReplied,
+    CommandReplied,
     CompactionFinished,
     CompactionStarted,
     ConversationReset,
@@ -34,7 +34,7 @@ from bridle.types.event import (
     PromptMoved,
     PromptSuggested,
     RetryScheduled,
-    SessionNamed,
+    SessionRenamed,
     Signalled,
     StepStarted,
     Streamed,
@@ -48,10 +48,10 @@ from bridle.types.event import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
-    UserSaid,
+    UserTextAdded,
     Withdrawn,
 )
-from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import Answer, PermissionQuestion, Question, Refused
 from bridle.types.turn import Outcome
 
@@ -155,7 +155,7 @@ class TerminalChannel:
                 Streamed()
                 | StepStarted()
                 | HookProgressed()
-                | UserSaid()
+                | UserTextAdded()
                 | ModeChanged()
                 | LimitChanged()
                 | Answered()
@@ -163,9 +163,9 @@ class TerminalChannel:
                 pass  # Covered by other events, or not shown to people.
             case TurnStarted() | PromptFolded():
                 self._show_prompt(event)
-            case PromptMoved() | ConversationReset() | SessionNamed() | PromptSuggested():
+            case PromptMoved() | ConversationReset() | SessionRenamed() | PromptSuggested():
                 self._tell_desk(event)
-            case AssistantSaid():
+            case AssistantReplied():
                 self._show_answer(event)
             case Withdrawn():
                 live.drop_text()
@@ -186,7 +186,7 @@ class TerminalChannel:
                 self._show_side_work(event)
             case Noticed(text=text, level=level):
                 self._notice(text, level)
-            case CommandSaid(text=text, is_error=is_error):
+            case CommandReplied(text=text, is_error=is_error):
                 self._show_command(text, is_error=is_error)
             case Signalled(sequence=sequence):
                 self._notifier.pass_on(sequence)
@@ -204,7 +204,7 @@ class TerminalChannel:
             self._live.follow_agent(*self.agents.take(event, cwd=self._live.cwd))
             self.on_agents()
 
-    def _tell_desk(self, event: PromptMoved | ConversationReset | SessionNamed | PromptSuggested) -> None:
+    def _tell_desk(self, event: PromptMoved | ConversationReset | SessionRenamed | PromptSuggested) -> None:
         if self.listener is None:
             return
         match event:
@@ -212,7 +212,7 @@ class TerminalChannel:
                 self.listener.moved(event)
             case ConversationReset():
                 self.listener.reset(event)
-            case SessionNamed(title=title):
+            case SessionRenamed(title=title):
                 self.listener.renamed(title)
             case PromptSuggested():
                 self.listener.suggested(event)
@@ -229,7 +229,7 @@ class TerminalChannel:
             content: str | list[UserBlock] = event.prompt if shown is None else shown
             self._live.say(messages.user_prompt(content, self._width()))
 
-    def _show_answer(self, event: AssistantSaid) -> None:
+    def _show_answer(self, event: AssistantReplied) -> None:
         live, width = self._live, self._width()
         if event.fault is not None:
             live.drop_text()

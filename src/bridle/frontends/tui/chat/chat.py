@@ -32,11 +32,11 @@ from bridle.frontends.tui.style.cells import truncate
 from bridle.frontends.tui.style.text import Line, Span, text_of
 from bridle.frontends.tui.terminal.keys import Answer, Focus, Key
 from bridle.frontends.tui.terminal.notifications import Notifier
-from bridle.types.command import Leaves, Says, find_command
+from bridle.types.command import Exits, Says, find_command
 from bridle.types.errors import BridleError
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
-from bridle.types.slash import read_slashed
+from bridle.types.slash import read_slash_line
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_on
 
@@ -323,7 +323,7 @@ class Chat:
         if commands is None:
             self.tell("No commands are available here.", "warning")
             return
-        slashed = read_slashed(draft.text)
+        slashed = read_slash_line(draft.text)
         command = commands.find(name) if slashed is None else find_command(slashed, commands)
         if command is None:
             near = commands.nearest(name)
@@ -345,7 +345,7 @@ class Chat:
         match result:
             case Says(text=text, is_error=is_error) if text:
                 self.tell(text, "error" if is_error else "info")
-            case Leaves():
+            case Exits():
                 self.leave()
             case _:
                 pass
@@ -374,7 +374,7 @@ class Chat:
 
     def _notify_idle(self) -> None:
         message = "bridle waits for your next prompt."
-        from bridle.types.hook import Notification
+        from bridle.types.hooks.events import Notification
 
         self._talk.server.runtime.hooks.notify(Notification(message=message, kind="idle_prompt"))
 

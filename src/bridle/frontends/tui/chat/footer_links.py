@@ -9,7 +9,7 @@ from bridle.frontends.tui.render.layout import one_line, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.types.block import text_of
-from bridle.types.event import AssistantSaid, ConversationReset, Event, ToolFinished, TurnFinished
+from bridle.types.event import AssistantReplied, ConversationReset, Event, ToolFinished, TurnFinished
 from bridle.types.turn import Outcome
 
 _MOST_LINKS = 5
@@ -35,7 +35,7 @@ class FooterLinks:
 
     def take(self, event: Event) -> None:
         match event:
-            case AssistantSaid(message=message):
+            case AssistantReplied(message=message):
                 self._texts.append(text_of(message["content"]))
             case ToolFinished(result=result):
                 self._texts.append(text_of(result.get("content") or ""))

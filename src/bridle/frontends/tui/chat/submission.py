@@ -24,7 +24,7 @@ from bridle.types.command import Command, CommandResult, Commands
 from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import TYPED, Origin
-from bridle.types.slash import read_slashed
+from bridle.types.slash import read_slash_line
 from bridle.types.turn import Prompt
 
 _IMAGE = re.compile(r"\[Image #(\d+)\]")
@@ -62,7 +62,7 @@ def prompt_of(draft: Draft, uuid: str) -> Prompt:
 
 def command_name(text: str) -> str | None:
     """The name of the command that a line calls; None for other text, such as a path."""
-    slashed = read_slashed(text)
+    slashed = read_slash_line(text)
     return None if slashed is None else slashed.name
 
 

@@ -9,7 +9,7 @@ from bridle.frontends.tui.render.layout import MUTED, one_line, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.types.event import FromAgent, ToolStarted
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 
 _LEAST_HEIGHT = 8
 """A window with fewer rows shows none."""

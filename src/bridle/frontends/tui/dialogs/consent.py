@@ -14,7 +14,7 @@ from bridle.frontends.tui.render.messages import money
 from bridle.frontends.tui.style.sanitize import reveal
 from bridle.frontends.tui.style.text import Line, Style
 from bridle.types.question import NetworkQuestion
-from bridle.types.task import Task
+from bridle.types.services.tasks import Task
 
 _LONGEST_SHOWN = 300
 _BOLD = Style(bold=True)

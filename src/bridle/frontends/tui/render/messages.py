@@ -22,7 +22,7 @@ from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.sanitize import clean
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.types.errors import ApiErrorKind
-from bridle.types.task import Task, TaskStatus
+from bridle.types.services.tasks import Task, TaskStatus
 from bridle.types.turn import Outcome
 
 Level = Literal["info", "notice", "suggestion", "warning", "error"]

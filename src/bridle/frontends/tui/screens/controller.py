@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridle.frontends.tui.screens.base import OpenScreen
     from bridle.frontends.tui.screens.conversation.resume import Resume
     from bridle.frontends.tui.screens.session.tasks import OpenAgent
-    from bridle.types.checkpoint import Rewound
+    from bridle.types.services.checkpoints import Rewound
 
 # The views and all they show are imported with the first one that is opened: a start needs none of them.
 

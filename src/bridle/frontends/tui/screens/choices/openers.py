@@ -15,8 +15,8 @@ from bridle.frontends.tui.screens.choices.output_style import StyleRow, styles_v
 from bridle.frontends.tui.screens.choices.theme import ThemeView
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
 from bridle.frontends.tui.screens.conversation.rewind import RewindPoint, RewindView
-from bridle.types.checkpoint import Rewound
 from bridle.types.errors import SessionError
+from bridle.types.services.checkpoints import Rewound
 from bridle.version import __version__
 
 _MOST_MEASURED = 20

@@ -18,7 +18,7 @@ from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item, Picker
 from bridle.frontends.tui.widgets.relative_time import ago
 from bridle.frontends.tui.widgets.text_field import Signal, TextField
-from bridle.types.checkpoint import Rewound
+from bridle.types.services.checkpoints import Rewound
 
 What = Literal["both", "conversation", "code", "summarise_from", "summarise_up_to"]
 

@@ -16,7 +16,7 @@ from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.hooks.table import Entry, Table
-from bridle.types.hook import EVENTS
+from bridle.types.hooks.events import EVENTS
 
 
 class HookRow(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
-from bridle.types.mcp import ServerState, Status, StdioServer
+from bridle.types.services.mcp import ServerState, Status, StdioServer
 
 _SIGNS: Mapping[Status, tuple[str, str, str]] = {
     "connected": ("✓", "success", "connected"),

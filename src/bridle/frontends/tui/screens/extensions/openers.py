@@ -20,7 +20,7 @@ from bridle.frontends.tui.screens.extensions.memory import Memory, memory_view
 from bridle.frontends.tui.screens.extensions.plugins import Plugins, plugins_view
 from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
 from bridle.frontends.tui.screens.extensions.skills import skills_view
-from bridle.types.session_services import MEMORY
+from bridle.types.services.session import MEMORY
 
 
 async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenScreen:

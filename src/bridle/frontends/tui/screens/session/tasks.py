@@ -14,7 +14,7 @@ from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
-from bridle.types.task import Task, TaskStatus
+from bridle.types.services.tasks import Task, TaskStatus
 
 _TAIL = 20_000
 _ROWS = 200

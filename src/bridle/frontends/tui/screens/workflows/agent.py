@@ -14,7 +14,7 @@ from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.picker import Item
-from bridle.types.workflow import AgentState, AgentView
+from bridle.types.services.workflows import AgentState, AgentView
 
 _MOST_CALLS = 15
 _LONGEST_ASKED = 8_000

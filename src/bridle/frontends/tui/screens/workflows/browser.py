@@ -18,7 +18,7 @@ from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.types.command import Says
-from bridle.types.workflow import RunView
+from bridle.types.services.workflows import RunView
 
 _LAST_LINES = 5
 _HOW = (

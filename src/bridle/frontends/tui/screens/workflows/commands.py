@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.frontends.tui.screens.actions import EditFile
 from bridle.frontends.tui.screens.session.tasks import OpenAgent
 from bridle.frontends.tui.widgets.list_pane import Command, CommandInput
-from bridle.types.workflow import AgentView, RunView
+from bridle.types.services.workflows import AgentView, RunView
 
 Scope = Literal["project", "user"]
 Taken = Callable[[str, Scope], str]

@@ -12,7 +12,7 @@ from bridle.frontends.tui.screens.workflows.agent import AgentSummary, read_stor
 from bridle.frontends.tui.screens.workflows.browser import BrowserData, Saved, WorkflowBrowser
 from bridle.frontends.tui.screens.workflows.commands import Scope
 from bridle.host.paths import config_home
-from bridle.types.workflow import RunView
+from bridle.types.services.workflows import RunView
 
 
 async def open_workflows(context: CommandContext, screen: ScreenContext) -> OpenScreen:

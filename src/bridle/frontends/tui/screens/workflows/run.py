@@ -22,7 +22,7 @@ from bridle.frontends.tui.terminal.keys import Key
 from bridle.frontends.tui.widgets.list_pane import Command, CommandInput, ListPane
 from bridle.frontends.tui.widgets.pane import Do
 from bridle.frontends.tui.widgets.picker import Item
-from bridle.types.workflow import AgentView, PhaseView, RunState, RunView
+from bridle.types.services.workflows import AgentView, PhaseView, RunState, RunView
 
 _ALL = "all"
 _SIDE = 72

@@ -7,22 +7,22 @@ from msgspec import Struct
 
 from bridle.types.block import TextBlock
 
-KEPT_PROMPT = "bridle-system-prompt"
+SAVED_PROMPT = "bridle-system-prompt"
 """The kind of line that keeps it in a transcript."""
 
 
 def no_prompt(session_id: str) -> dict[str, Any]:
     """The line that says that no prompt is kept any more."""
-    return {"type": KEPT_PROMPT, "sessionId": session_id}
+    return {"type": SAVED_PROMPT, "sessionId": session_id}
 
 
-class KeptPrompt(Struct, frozen=True):
+class SavedPrompt(Struct, frozen=True):
     model: str
     """The model that it was written for: it names it."""
     texts: tuple[str, ...]
 
     @classmethod
-    def from_note(cls, note: Mapping[str, Any]) -> "KeptPrompt | None":
+    def from_note(cls, note: Mapping[str, Any]) -> "SavedPrompt | None":
         """What a line of a transcript keeps; None when it makes no sense."""
         match note:
             case {"model": str() as model, "texts": [*texts]} if all(isinstance(each, str) for each in texts):
@@ -31,7 +31,7 @@ class KeptPrompt(Struct, frozen=True):
                 return None
 
     def to_note(self, session_id: str) -> dict[str, Any]:
-        return {"type": KEPT_PROMPT, "sessionId": session_id, "model": self.model, "texts": list(self.texts)}
+        return {"type": SAVED_PROMPT, "sessionId": session_id, "model": self.model, "texts": list(self.texts)}
 
     @property
     def blocks(self) -> tuple[TextBlock, ...]:

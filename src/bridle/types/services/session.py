@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.types.block import AssistantMessage
-    from bridle.types.skill import SkillUse
+    from bridle.types.services.skills import SkillUse
     from bridle.types.tool import Delegate, ListedTask
     from bridle.types.turn import Prompt
-    from bridle.types.workspace import Visit
+    from bridle.types.workspace import EnteredWorktree
 
 
 class Planning(Protocol):
@@ -48,7 +48,7 @@ class Planning(Protocol):
 class Worktrees(Protocol):
     """Moving the session to a work tree and back, for the tools that do it."""
 
-    async def enter(self, *, name: str | None, path: str | None) -> tuple["Visit", tuple[str, ...]]:
+    async def enter(self, *, name: str | None, path: str | None) -> tuple["EnteredWorktree", tuple[str, ...]]:
         """Go to a new work tree, or to one that is there; with what should be said about it.
 
         Raises:
@@ -56,7 +56,7 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def leave(self, *, remove: bool, discard: bool) -> tuple["Visit", bool]:
+    async def leave(self, *, remove: bool, discard: bool) -> tuple["EnteredWorktree", bool]:
         """Go back; the stay that is over, and whether its work tree is gone.
 
         Raises:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 
 class SessionPlugins(Protocol):

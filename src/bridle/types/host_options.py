@@ -16,7 +16,7 @@ class HostServers(Struct, frozen=True, kw_only=True):
     """What some of them would answer to `initialize` and the first `tools/list`, by name."""
 
 
-class HostOffer(Struct, frozen=True, kw_only=True):
+class HostOptions(Struct, frozen=True, kw_only=True):
     """Kept as it came, for the parts that know what to do with it."""
 
     agents: Mapping[str, Mapping[str, Any]] = {}

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 
 class Clock(Protocol):

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import UNSET, Struct
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 AgentState = Literal["waiting", "running", "done", "replayed", "failed", "skipped", "stopped"]
 """`replayed`: an earlier run had the result already; `skipped`: a person went on without it."""

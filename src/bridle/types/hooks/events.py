@@ -5,7 +5,8 @@ from typing import Literal, get_args
 
 from msgspec import field
 
-from bridle.types.hook_calls import (
+from bridle.types.hooks.base import BackgroundTask, Moment, SessionCron, Trigger
+from bridle.types.hooks.calls import (
     PermissionDenied,
     PermissionRequest,
     PostToolBatch,
@@ -13,9 +14,7 @@ from bridle.types.hook_calls import (
     PostToolUseFailure,
     PreToolUse,
 )
-from bridle.types.hook_moment import BackgroundTask, Moment, SessionCron, Trigger
-from bridle.types.hook_outcome import EndReason, StartSource
-from bridle.types.hook_surroundings import (
+from bridle.types.hooks.environment import (
     ConfigChange,
     CwdChanged,
     DirectoryAdded,
@@ -28,6 +27,7 @@ from bridle.types.hook_surroundings import (
     WorktreeCreate,
     WorktreeRemove,
 )
+from bridle.types.hooks.outcome import EndReason, StartSource
 
 
 class SessionStart(Moment, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 
-class Letter(Struct, frozen=True, kw_only=True):
+class AgentMessage(Struct, frozen=True, kw_only=True):
     """A message on its way."""
 
     id: str

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import field
 
-from bridle.types.hook_moment import BatchCall, Moment
+from bridle.types.hooks.base import BatchCall, Moment
 
 
 class PreToolUse(Moment, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from bridle.types.permission import Decision, PermissionUpdate
 
 if TYPE_CHECKING:
-    from bridle.types.hook import HookEvent
+    from bridle.types.hooks.events import HookEvent
     from bridle.types.workspace import Workspace
 
 ElicitationAction = Literal["accept", "decline", "cancel"]
@@ -105,7 +105,7 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     runs: tuple[HookRun, ...] = ()
 
 
-class AgentStanding(Struct, frozen=True):
+class AgentState(Struct, frozen=True):
     """What holds for an agent and may be another than what holds for the session."""
 
     mode: str
@@ -160,7 +160,7 @@ class Hooks(Protocol):
         agent_type: str,
         *,
         workspace: "Workspace | None" = None,
-        standing: "Callable[[], AgentStanding] | None" = None,
+        standing: "Callable[[], AgentState] | None" = None,
     ) -> "Hooks":
         """The same hooks for an agent of the session, whose events carry what holds for it."""
         ...
@@ -208,7 +208,7 @@ class NoHooks:
         agent_type: str,
         *,
         workspace: "Workspace | None" = None,
-        standing: "Callable[[], AgentStanding] | None" = None,
+        standing: "Callable[[], AgentState] | None" = None,
     ) -> "NoHooks":
         del agent_id, agent_type, workspace, standing
         return self

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bridle.types.service import Service
+from bridle.types.services.service import Service
 
 
 class WorktreeOptions(Struct, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bridle.types.service import Service
-from bridle.types.task import Task
-from bridle.types.wall import Refusal, View
+from bridle.types.sandbox import Refusal, View
+from bridle.types.services.service import Service
+from bridle.types.services.tasks import Task
 
 
 class WatchedCommand(Struct, frozen=True, kw_only=True):

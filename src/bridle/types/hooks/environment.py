@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from bridle.types.hook_moment import ConfigSource, ElicitationMode, Moment
-from bridle.types.hook_outcome import ElicitationAction
+from bridle.types.hooks.base import ConfigSource, ElicitationMode, Moment
+from bridle.types.hooks.outcome import ElicitationAction
 
 
 class InstructionsLoaded(Moment, frozen=True, kw_only=True):

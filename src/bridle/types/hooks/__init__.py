@@ -1,0 +1,1 @@
+"""Events that hooks can listen to, and what hooks may answer."""

@@ -1,0 +1,1 @@
+"""Services that features offer to tools, and the data that they exchange."""
