@@ -12,7 +12,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridle.context.old_results import CLEARED, old_results
-from bridle.engine.compact import compact
+from bridle.engine.compaction.compact import compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import says

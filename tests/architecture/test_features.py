@@ -6,7 +6,7 @@ from bridle.engine.runtime import Runtime
 from bridle.types.tool import ToolContext
 from tests.architecture.modules import SOURCE
 
-_TURN = ("engine/loop.py", "engine/step.py", "engine/calls.py", "engine/dispatch.py")
+_TURN = ("engine/loop.py", "engine/step.py", "engine/calls/queue.py", "engine/calls/dispatch.py")
 _FEATURES = sorted(each.name for each in (SOURCE / "features").iterdir() if (each / "feature.py").is_file())
 
 

@@ -77,8 +77,8 @@ from bridle.__main__ import main
 sys.exit(main())
 """
 _ONLY_FOR_TURNS = (
-    "bridle.context.memory", "bridle.engine.compact", "bridle.engine.dispatch",
-    "bridle.engine.gate", "bridle.features.side_work.queue", "bridle.features.memory.documents",
+    "bridle.context.memory", "bridle.engine.compaction.compact", "bridle.engine.calls.dispatch",
+    "bridle.engine.permissions.gate", "bridle.features.side_work.queue", "bridle.features.memory.documents",
     "bridle.features.plan_mode.planning",
     "bridle.features.memory.extraction", "bridle.features.side_work.suggestions",
     "bridle.frontends.tui.dialogs",

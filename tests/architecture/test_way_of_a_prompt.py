@@ -73,7 +73,13 @@ def test_every_file_of_the_page_has_a_part_in_the_prompt(watched: dict[str, Any]
 def test_nothing_calls_up_into_cli_and_a_turn_only_through_the_channel_and_features(watched: dict[str, Any]):
     upward = [call for call in watched["calls"] if level(call[0]) < level(call[1])]
     assert [call for call in upward if call[1].startswith(("cli/", "sdk/", "__main__"))] == []
-    turn = ("engine/loop.py", "engine/step.py", "engine/calls.py", "engine/dispatch.py", "engine/serve.py")
+    turn = (
+        "engine/loop.py",
+        "engine/step.py",
+        "engine/calls/queue.py",
+        "engine/calls/dispatch.py",
+        "engine/server.py",
+    )
     allowed = ("features/", *_OTHER_END)
     assert [call for call in upward if call[0] in turn and not call[1].startswith(allowed)] == []
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.call import Call
-from bridle.engine.parsing import parse_input
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.parsing import parse_input
 from bridle.tools.catalog import CATALOG
 from bridle.tools.toolbox import BuiltinToolbox
 from bridle.types.errors import ToolError

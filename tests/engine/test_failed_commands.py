@@ -1,6 +1,6 @@
 import pytest
 
-from bridle.engine.failed_commands import is_answer
+from bridle.engine.calls.failed_commands import is_answer
 from tests.tables import table
 
 _ANSWERS = """

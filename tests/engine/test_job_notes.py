@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import TurnFinished, TurnStarted
 from bridle.types.origin import TYPED, Origin

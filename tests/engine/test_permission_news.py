@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.engine.loop import run_turn
-from bridle.engine.permission_news import MARK, PermissionNotices
+from bridle.engine.permissions.notices import MARK, PermissionNotices
 from bridle.engine.runtime import ContextSources
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, says

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 
 from bridle.engine.loop import run_turn
-from bridle.engine.wording import CALL_STOPPED
+from bridle.engine.texts import CALL_STOPPED
 from bridle.providers.connect import Providers
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import ToolFinished, ToolStarted

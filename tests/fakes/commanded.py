@@ -11,11 +11,11 @@ from bridle.commands.context import CommandContext
 from bridle.commands.interpreter import CommandInterpreter
 from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
+from bridle.engine.hooks.session_hooks import Basis, SessionHooks
 from bridle.engine.mentions import attach
 from bridle.engine.runtime import ContextSources
-from bridle.engine.serve import Inbox, Server
-from bridle.engine.session_hooks import Basis, SessionHooks
+from bridle.engine.server import Inbox, Server
 from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.command import Command, CommandResult
 from bridle.types.event import CommandReplied

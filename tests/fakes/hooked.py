@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from bridle.engine.hooks.session_hooks import Basis, SessionHooks
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.hooks.handler import FunctionHook
 from bridle.transcripts.session import Session
 from bridle.types.event import Noticed

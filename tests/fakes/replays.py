@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridle.engine.runtime import Limits
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.host.background import BackgroundShells
 from bridle.permissions.rules import parse
 from bridle.tools.catalog import CATALOG

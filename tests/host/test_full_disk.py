@@ -39,7 +39,7 @@ _WRITERS = {
         "from bridle.host.jobs.records import replace_file\nact = lambda: replace_file(f'{folder}/old', DATA)"
     ),
     "result": (
-        "from bridle.engine.results import persist\nfrom bridle.types.tool import ToolOutput\n"
+        "from bridle.engine.calls.results import persist\nfrom bridle.types.tool import ToolOutput\n"
         "act = lambda: persist(ToolOutput(content=DATA.decode(), data=None), call_id='c', storage=folder)"
     ),
 }

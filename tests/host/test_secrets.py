@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bridle.engine.call import failure
+from bridle.engine.calls.call import failure
 from bridle.host.secrets import HIDDEN, Secrets
 from bridle.providers.refusals import refusal
 from bridle.providers.vendor import HOME

@@ -36,7 +36,7 @@ async def test_a_hundred_sessions_run_beside_each_other(tmp_path: Path):
 
 
 async def test_a_session_that_is_over_leaves_nothing_in_memory(tmp_path: Path):
-    from bridle.engine.serve import Server
+    from bridle.engine.server import Server
     from bridle.transcripts.session import Session
 
     def alive() -> list[Session | Server]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.relaying import RelayedChannel, short_name
+from bridle.engine.permissions.relay import RelayedChannel, short_name
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from tests.fakes.host import FakeHost

@@ -10,8 +10,8 @@ import pytest
 from bridle.config.schema import AutoMode
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
+from bridle.engine.texts import CLASSIFIER_CONTEXT
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CLASSIFIER_CONTEXT
 from bridle.features.auto_mode.feature import AutoModeFeature
 from bridle.features.auto_mode.judge import make_judge
 from bridle.permissions.auto.review import screen

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.grants import grant
+from bridle.engine.permissions.grants import grant
 from bridle.engine.turn import Turn
 from bridle.features.auto_mode.judge import make_judge
 from bridle.permissions.auto.review import planning_doubt

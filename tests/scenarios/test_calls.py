@@ -7,7 +7,7 @@ import pytest
 
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
-from bridle.engine.wording import COMMAND_CANCELLED
+from bridle.engine.texts import COMMAND_CANCELLED
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import AssistantReplied, ToolFinished, ToolStarted, UserTextAdded
 from bridle.types.model import BlockClosed, ModelEvent, ModelRequest

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from bridle.context.window import CompactionSettings
-from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.compaction.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn

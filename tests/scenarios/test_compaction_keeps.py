@@ -8,7 +8,7 @@ import pytest
 
 from bridle.context.restoration import restored
 from bridle.context.window import CompactionSettings
-from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.compaction.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, SeenRequest, calls, says

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.compact import compact
-from bridle.engine.heeding import pin
+from bridle.engine.compaction.compact import compact
+from bridle.engine.compaction.pins import pin
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn

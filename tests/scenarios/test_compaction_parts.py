@@ -10,10 +10,17 @@ import pytest
 from bridle.context.old_results import CLEARED
 from bridle.context.reminders import reminder
 from bridle.context.window import CompactionSettings
-from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.compaction.compact import CompactionFailed, compact
+from bridle.engine.compaction.items import (
+    drop_item,
+    hold_item,
+    item_text,
+    list_items,
+    release_item,
+    stub_item,
+)
+from bridle.engine.compaction.pins import heed, pin, unpin
 from bridle.engine.feature import Feature, Notes
-from bridle.engine.heeding import heed, pin, unpin
-from bridle.engine.items import drop_item, hold_item, item_text, list_items, release_item, stub_item
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says

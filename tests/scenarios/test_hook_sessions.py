@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from bridle.engine.compact import compact
-from bridle.engine.hearing import hear_expansion, tell_person
-from bridle.engine.hook_door import LazyHooks
-from bridle.engine.session_hooks import Basis, SessionHooks
-from bridle.engine.settings_change import hear_settings_change
-from bridle.engine.switching import switch_model
+from bridle.engine.compaction.compact import compact
+from bridle.engine.hooks.lazy_hooks import LazyHooks
+from bridle.engine.hooks.session_hooks import Basis, SessionHooks
+from bridle.engine.hooks.settings_change import hear_settings_change
+from bridle.engine.hooks.turn_hooks import hear_expansion, tell_person
+from bridle.engine.model_switch import switch_model
 from bridle.engine.turn import Turn
 from bridle.hooks.handler import FunctionHook
 from bridle.host.background import BackgroundShells

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from bridle.cli.verbs.hypothetical_calls import imagine
-from bridle.engine.call import Call
-from bridle.engine.parsing import canonical, parse_input
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.parsing import canonical, parse_input
 from bridle.host.background import BackgroundShells
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import CallRequest, SessionPosition, prepare

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.dispatch import Call, prepare_call
+from bridle.engine.calls.dispatch import Call, prepare_call
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.compact import compact
+from bridle.engine.compaction.compact import compact
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.features.registry import open_features
 from bridle.providers.scripted import calls, says
 from bridle.sdk import AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, TextBlock

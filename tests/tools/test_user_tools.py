@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridle.config.options import SessionOptions
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.providers.scripted import calls, says
 from bridle.session.choices import choose_tools
 from bridle.tools.end_conversation import TOOL as END

@@ -6,9 +6,9 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from bridle.config.load import Config
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.runtime import Runtime
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import TranscriptPath
 from bridle.types.command import Commands

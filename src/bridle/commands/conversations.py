@@ -6,11 +6,11 @@ from bridle.commands.context import CommandContext
 from bridle.commands.session_switch import name_session
 from bridle.commands.side_questions import ask_aside
 from bridle.context.context_items import Item
-from bridle.engine import heeding
-from bridle.engine.compact import CompactionFailed
-from bridle.engine.compact import compact as compact_now
-from bridle.engine.compact_report import Compacted, last_compaction
-from bridle.engine.items import drop_item, hold_item, list_items, release_item, stub_item
+from bridle.engine.compaction import pins
+from bridle.engine.compaction.compact import CompactionFailed
+from bridle.engine.compaction.compact import compact as compact_now
+from bridle.engine.compaction.items import drop_item, hold_item, list_items, release_item, stub_item
+from bridle.engine.compaction.report import Compacted, last_compaction
 from bridle.engine.turn import Turn
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
@@ -88,12 +88,12 @@ async def pin(arguments: str, context: CommandContext) -> CommandResult:
     if word == "remove":
         if (found := ledger.find(rest.strip())) is None:
             raise UsageError(f"There is no pin {rest.strip() or '(none named)'}: /pin list shows their ids.")
-        heeding.unpin(context.session, found.id)
+        pins.unpin(context.session, found.id)
         return Says(f"No longer kept: {found.text}")
     text = rest.strip() if word == "add" else arguments
     if not text:
         raise UsageError("Say what to keep: /pin <text>.")
-    heeding.pin(context.session, text)
+    pins.pin(context.session, text)
     return Says(f"Kept through every compaction: {text}")
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bridle.commands.context import CommandContext
-from bridle.engine.consult import consult_beside
+from bridle.engine.side_calls import consult_beside
 from bridle.hooks.handler import FunctionHook
 from bridle.hooks.model_hooks import read_verdict
 from bridle.types.block import text_of

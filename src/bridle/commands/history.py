@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bridle.commands.context import CommandContext
 from bridle.commands.side_questions import ask_aside
-from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.compaction.compact import CompactionFailed, compact
 from bridle.engine.turn import Turn
 from bridle.features.memory.search import recall as find_words
 from bridle.types.block import text_of

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from bridle.commands.context import CommandContext
 from bridle.commands.settings import save
 from bridle.context.window import read_window
-from bridle.engine.switching import switch_model
+from bridle.engine.model_switch import switch_model
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor

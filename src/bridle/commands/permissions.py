@@ -5,7 +5,7 @@ from typing import Literal
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.rules import folder_rows, recent_denials, rule_rows
 from bridle.commands.settings import save
-from bridle.engine.grants import set_mode
+from bridle.engine.permissions.grants import set_mode
 from bridle.permissions.auto.grants import mode_notice
 from bridle.permissions.rules import parse, write
 from bridle.permissions.updates import PERSISTENT, changed_rules

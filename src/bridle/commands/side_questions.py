@@ -1,7 +1,7 @@
 """Questions about the conversation that do not become part of it."""
 
 from bridle.commands.context import CommandContext
-from bridle.engine.guards import money_limit
+from bridle.engine.limits import money_limit
 from bridle.engine.request import request_for
 from bridle.engine.turn import Turn
 from bridle.types.block import SentMessage, text_of

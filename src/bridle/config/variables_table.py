@@ -217,7 +217,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", "number", "tools/files/read", "Token limit of Read"),
     Variable("MAX_MCP_OUTPUT_TOKENS", "number", "mcp/results", "Token limit of an MCP result"),
     Variable("TASK_MAX_OUTPUT_LENGTH", "number", "engine/job_notes", "Characters of an agent's output, up to 160000", default=32_000),
-    Variable("MAX_STRUCTURED_OUTPUT_RETRIES", "number", "engine/structured", "How often an answer may fail to fit --json-schema", default=5),
+    Variable("MAX_STRUCTURED_OUTPUT_RETRIES", "number", "engine/structured_output", "How often an answer may fail to fit --json-schema", default=5),
     # Shell and tools
     Variable("BASH_DEFAULT_TIMEOUT_MS", "number", "tools/shell/bash", "How long a command of the model may run if it says nothing", default=120_000),
     Variable("BASH_MAX_TIMEOUT_MS", "number", "tools/shell/bash", "The longest time that the model may ask for", default=600_000),
@@ -267,9 +267,9 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS", "number", "features/workflows/slots", "Stagger of same-prefix agents"),
     Variable("CLAUDE_CODE_GOAL_CHECKIN_MINUTES", "number", "", "How often a goal is checked", no_effect="goals are checked when a turn ends"),
     Variable("CLAUDE_CODE_DISABLE_CRON", "switch", "session/choices", "No /loop, no cron tools"),
-    Variable("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "number", "engine/hearing", "How often Stop hooks may continue a turn; 0 for ever", default=8),
-    Variable("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "number", "engine/session_hooks", "Budget of SessionEnd hooks"),
-    Variable("CLAUDE_CODE_DISABLE_PERMISSION_PROMPT_NOTIFY_HOOKS", "switch", "engine/asking", "No Notification hook for prompts sent to an SDK host"),
+    Variable("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "number", "engine/hooks/turn_hooks", "How often Stop hooks may continue a turn; 0 for ever", default=8),
+    Variable("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "number", "engine/hooks/session_hooks", "Budget of SessionEnd hooks"),
+    Variable("CLAUDE_CODE_DISABLE_PERMISSION_PROMPT_NOTIFY_HOOKS", "switch", "engine/permissions/questions", "No Notification hook for prompts sent to an SDK host"),
     Variable("CLAUDE_CODE_ENABLE_AUTO_MODE", "switch", "", "Auto mode", no_effect="auto mode needs no variable", asks_for_less=True),
     # MCP
     Variable("MCP_TIMEOUT", "number", "mcp/timeouts", "How long a server may take to start", default=30_000),

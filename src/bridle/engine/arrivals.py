@@ -1,7 +1,7 @@
 """What may change between two rounds of a running turn: more prompts, another model."""
 
-from bridle.engine.guards import first_objection
-from bridle.engine.hearing import hear_prompt
+from bridle.engine.hooks.turn_hooks import hear_prompt
+from bridle.engine.limits import first_objection
 from bridle.engine.turn import Turn
 from bridle.types.block import text_block
 from bridle.types.event import PromptFolded, PromptMoved

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from bridle.engine.structured import AnswerShape
-from bridle.engine.worktree_places import Place
+from bridle.engine.structured_output import AnswerShape
+from bridle.engine.worktrees import Place
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 

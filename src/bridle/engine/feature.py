@@ -16,8 +16,8 @@ from bridle.types.services.service import Offered, Service
 if TYPE_CHECKING:
     from bridle.config.load import Config
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
-    from bridle.engine.gate import AllowedCall
+    from bridle.engine.calls.call import Call
+    from bridle.engine.permissions.gate import AllowedCall
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.permissions.preparation import SessionPosition

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bridle.engine.wording import task_notification
+from bridle.engine.texts import task_notification
 from bridle.types.block import text_of
 from bridle.types.origin import JOB, Origin
 from bridle.types.services.tasks import Task

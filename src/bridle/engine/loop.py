@@ -5,20 +5,20 @@ import asyncio
 import msgspec
 
 from bridle.engine.arrivals import take_arrivals
-from bridle.engine.guards import first_objection, money_limit
-from bridle.engine.hearing import hear_fault, hear_prompt, hear_stop, refusal
-from bridle.engine.room import compact_unasked, make_room
+from bridle.engine.compaction.guard import compact_unasked, make_room
+from bridle.engine.hooks.turn_hooks import hear_fault, hear_prompt, hear_stop, refusal
+from bridle.engine.limits import first_objection, money_limit
 from bridle.engine.runtime import Runtime
-from bridle.engine.settling import (
+from bridle.engine.step import StepEnd, take_step
+from bridle.engine.texts import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
+from bridle.engine.turn import Ending, Turn
+from bridle.engine.turn_end import (
     settle_defect,
     settle_deferral,
     settle_fault,
     settle_interrupt,
     settle_stop,
 )
-from bridle.engine.step import StepEnd, take_step
-from bridle.engine.turn import Ending, Turn
-from bridle.engine.wording import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
 from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.session import Session
 from bridle.types.block import text_block, text_of
@@ -95,7 +95,7 @@ async def _take_up(turn: Turn) -> Ending | None:
         )
     )
     if waiting is not None:
-        from bridle.engine.deferral import take_up_deferred
+        from bridle.engine.calls.deferral import take_up_deferred
 
         await take_up_deferred(turn, waiting)
         if prompt.content:

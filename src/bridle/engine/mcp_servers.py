@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.types.errors import McpError
 
 if TYPE_CHECKING:
-    from bridle.engine.relaying import RelayedChannel
+    from bridle.engine.permissions.relay import RelayedChannel
     from bridle.mcp.servers import Servers
     from bridle.types.services.mcp import Prompt, Replaced, Resource, ServedSkill, ServerState
     from bridle.types.tool import Tool

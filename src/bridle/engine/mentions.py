@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.engine.consult import consult
-from bridle.engine.gate import standing
+from bridle.engine.permissions.gate import standing
+from bridle.engine.side_calls import consult
 from bridle.engine.turn import Turn
 from bridle.permissions.preparation import CallRequest, prepare
 from bridle.tools.files.read import TOOL as READ

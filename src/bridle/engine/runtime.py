@@ -23,7 +23,7 @@ from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.structured import AnswerShape
+    from bridle.engine.structured_output import AnswerShape
     from bridle.types.command import Commands
     from bridle.types.services.checkpoints import Checkpoints
     from bridle.types.services.mcp import McpServers

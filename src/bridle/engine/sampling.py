@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import McpError, ToolError

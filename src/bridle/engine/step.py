@@ -4,14 +4,14 @@ import asyncio
 
 from msgspec import Struct
 
-from bridle.engine.calls import CallQueue
-from bridle.engine.guards import money_limit
-from bridle.engine.hearing import hear_batch, hear_display, hear_fallback, say_heard
+from bridle.engine.calls.call_tool import Unwrapping
+from bridle.engine.calls.queue import CallQueue
+from bridle.engine.calls.unique_ids import UniqueIds
+from bridle.engine.hooks.turn_hooks import hear_batch, hear_display, hear_fallback, say_heard
+from bridle.engine.limits import money_limit
 from bridle.engine.request import asked_units, next_request, note_size
+from bridle.engine.texts import CALL_OVER_BUDGET, REPAIRED
 from bridle.engine.turn import Turn
-from bridle.engine.unique_ids import UniqueIds
-from bridle.engine.unwrapping import Unwrapping
-from bridle.engine.wording import CALL_OVER_BUDGET, REPAIRED
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import (

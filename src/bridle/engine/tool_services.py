@@ -10,7 +10,7 @@ from bridle.types.services.session import ANNOUNCE, LEAVE, OBJECTIONS, PAUSE
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
 
 _TITLE = "bridle"
@@ -30,7 +30,7 @@ class ToolServices(Feature):
         if key is LEAVE:
             return turn.runtime.host.leave if turn.session.agent_id is None else None
         if key is OBJECTIONS:
-            from bridle.engine.call_hooks import hear_task
+            from bridle.engine.hooks.call_hooks import hear_task
 
             return partial(hear_task, turn)
         return None
@@ -44,7 +44,7 @@ class ToolServices(Feature):
 
 def _announce(turn: "Turn", text: str) -> None:
     """Show a line, ask the terminal to notify, and tell notification hooks, which may carry it further."""
-    from bridle.engine.hearing import tell_person
+    from bridle.engine.hooks.turn_hooks import tell_person
     from bridle.types.event import Noticed, Signalled
     from bridle.types.text import encodable
 

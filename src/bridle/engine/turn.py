@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from bridle.engine.call import Call
-from bridle.engine.repetition import Repetitions
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.repetition import Repetitions
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
 from bridle.types.errors import OverBudget, ProviderError

@@ -15,7 +15,7 @@ from bridle.types.variables import is_off
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.hook_door import LazyHooks
+    from bridle.engine.hooks.lazy_hooks import LazyHooks
     from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
     from bridle.features.agents.registry import AgentServers

@@ -13,9 +13,9 @@ from bridle.context.window import habits_from
 from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
-from bridle.engine.permission_news import PermissionNotices
+from bridle.engine.permissions.notices import PermissionNotices
 from bridle.engine.runtime import Asking, ContextSources, Gate, HostLink, Records, Runtime
-from bridle.engine.serve import Inbox
+from bridle.engine.server import Inbox
 from bridle.engine.session_tools import again, fitted, news
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.permissions.decision import decider

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.model_facts import Facts
 from bridle.engine.runtime import Runtime
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.session.host import Connection, Host
 from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.setup import Setup

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.session.base import SessionBase
 from bridle.session.conversation import checkpoints_of, place_of

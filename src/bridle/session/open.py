@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.config.options import SessionOptions
 from bridle.engine.model_facts import window_in_use
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.host.programs import PROGRAMS
 from bridle.session import choices, model_choices
 from bridle.session.assembly import Parts, brief_at, close_parts, command_sources, make_runtime, open_parts

@@ -9,9 +9,9 @@ import msgspec
 
 from bridle.config.live_config import LiveConfig
 from bridle.config.load import Config, environment, reload
-from bridle.engine.hook_door import LazyHooks
-from bridle.engine.serve import Server
-from bridle.engine.settings_change import hear_settings_change
+from bridle.engine.hooks.lazy_hooks import LazyHooks
+from bridle.engine.hooks.settings_change import hear_settings_change
+from bridle.engine.server import Server
 from bridle.providers import catalog
 from bridle.session import choices, model_choices, permission_choices
 from bridle.session.setup import Setup

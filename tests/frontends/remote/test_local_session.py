@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.features.teams.inbound import Inbound
 from bridle.frontends.remote.channel import SharedChannel
 from bridle.frontends.remote.errors import RequestRefused

@@ -30,7 +30,7 @@ from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
     from bridle.cli.remote.sharing import SessionSharing
-    from bridle.engine.structured import AnswerShape
+    from bridle.engine.structured_output import AnswerShape
     from bridle.types.services.mcp import McpServers
 
 _STDIN, _STDOUT = 0, 1
@@ -292,7 +292,7 @@ def _shape(options: SessionOptions) -> "AnswerShape | None":
         schema = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise UsageError(f"--json-schema is not JSON: {error}") from error
-    from bridle.engine.structured import AnswerShape
+    from bridle.engine.structured_output import AnswerShape
 
     return AnswerShape(schema)
 

@@ -31,7 +31,7 @@ class FolderHooks(Struct, frozen=True, kw_only=True):
 
     def holds(self, rule: str, tool: str, input: Mapping[str, Any]) -> bool:
         """Whether the condition of a hook holds for a call in this folder."""
-        from bridle.engine.hook_rules import covers_in
+        from bridle.engine.hooks.conditions import covers_in
 
         workspace = Workspace(self.cwd, tasks=_no_tasks)
         return covers_in(rule, tool, input, workspace=workspace, env=self.env)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from bridle.config.options import SessionOptions
-from bridle.engine.hook_models import ask_model, run_inspector
+from bridle.engine.hooks.models import ask_model, run_inspector
 from bridle.frontends.print.channel import PrintChannel
 from bridle.providers import catalog
 from bridle.session.host import Host

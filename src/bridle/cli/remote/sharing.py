@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.features.teams.feature import TEAM
 from bridle.frontends.remote.channel import SharedChannel
 from bridle.session.setup import Setup

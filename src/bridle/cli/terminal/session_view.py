@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.cli.terminal.appearance import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.cli.terminal.facts import SessionFacts
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print.output import debug_logs
 from bridle.frontends.tui.app import App

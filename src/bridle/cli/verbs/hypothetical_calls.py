@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from bridle.engine.parsing import canonical
+from bridle.engine.calls.parsing import canonical
 from bridle.permissions.preparation import CallRequest
 from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool

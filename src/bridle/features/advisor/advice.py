@@ -2,8 +2,8 @@
 
 from bridle.context.conversation_text import clipped, retell
 from bridle.context.window import window_of
-from bridle.engine.consult import charged_to
-from bridle.engine.guards import is_overspent
+from bridle.engine.limits import is_overspent
+from bridle.engine.side_calls import charged_to
 from bridle.engine.turn import Turn
 from bridle.types.block import AssistantMessage, Block, SentMessage, text_block, text_of
 from bridle.types.errors import ConfigError, ProviderError, ToolError

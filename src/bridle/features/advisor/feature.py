@@ -14,7 +14,7 @@ from bridle.types.services.session import ADVISE
 if TYPE_CHECKING:
     from bridle.config.load import Config
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
 
 

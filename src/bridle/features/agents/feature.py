@@ -12,7 +12,7 @@ from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.transcripts.session import Session
     from bridle.types.agent import AgentDefinition

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.permissions.auto.prompt import condense
 from bridle.permissions.auto.review import read_verdict
 from bridle.transcripts.session import Session

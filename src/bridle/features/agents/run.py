@@ -11,7 +11,7 @@ from bridle.engine.assignment import Assignment
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.engine.worktree_places import close_place, conflict_note
+from bridle.engine.worktrees import close_place, conflict_note
 from bridle.features.agents.channel import AgentChannel
 from bridle.features.agents.fork import fork_content
 from bridle.features.agents.log import AgentLog

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.cache_watch import CacheWatch
-from bridle.engine.consult import charged_to
 from bridle.engine.runtime import Arrivals, Briefing, Limits, Records, Runtime
+from bridle.engine.side_calls import charged_to
 from bridle.features.agents.channel import AgentView, SharedCheckpoints
 from bridle.features.agents.memory import memory_prompt
 from bridle.features.agents.records import most_depth, transcript_path

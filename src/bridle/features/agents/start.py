@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.engine.assignment import Assignment
-from bridle.engine.grants import grant
+from bridle.engine.permissions.grants import grant
 from bridle.engine.turn import Turn
-from bridle.engine.worktree_places import Place, open_place
+from bridle.engine.worktrees import Place, open_place
 from bridle.features.agents.builtin import FORK, FORK_DEFINITION, GENERAL, NOT_RESUMABLE
 from bridle.features.agents.fork import is_fork, may_fork
 from bridle.features.agents.mailbox import MAIN

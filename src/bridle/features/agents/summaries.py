@@ -4,8 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError

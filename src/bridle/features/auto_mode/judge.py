@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from bridle.config.schema import AutoMode
-from bridle.engine.consult import consult
+from bridle.engine.side_calls import consult
+from bridle.engine.texts import CLASSIFIER_CONTEXT
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CLASSIFIER_CONTEXT
 from bridle.permissions.auto.prompt import (
     LARGEST_ACTION,
     LARGEST_RULES,

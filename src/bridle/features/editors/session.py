@@ -126,7 +126,7 @@ class SessionEditors:
         heard = (turn.session.id, selection)
         if self._told.get(turn.session) == heard:
             return prompt
-        from bridle.engine.gate import standing
+        from bridle.engine.permissions.gate import standing
         from bridle.permissions.files.hidden_files import hides
 
         if hides(turn.rules, lambda: standing(turn))(selection.path):

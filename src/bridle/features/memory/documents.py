@@ -4,8 +4,8 @@ import os
 import re
 
 from bridle.context.conversation_excerpt import excerpt
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.host.files import read_bytes, write_atomic
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of

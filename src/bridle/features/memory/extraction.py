@@ -6,8 +6,8 @@ import msgspec
 
 from bridle.context.conversation_excerpt import excerpt
 from bridle.context.memory import Topic, find_kind, load_memory, save_topic
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import Noticed

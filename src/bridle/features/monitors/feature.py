@@ -11,7 +11,7 @@ from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.features.monitors.session import SessionMonitors
 

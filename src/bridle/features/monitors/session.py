@@ -8,7 +8,7 @@ from math import inf
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.wording import monitor_event
+from bridle.engine.texts import monitor_event
 from bridle.features.monitors.events import Lines, Throttle
 from bridle.features.schedules.clock import SystemClock
 from bridle.host.background import BackgroundShells, exit_code

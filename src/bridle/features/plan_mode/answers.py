@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.engine.grants import grant
+from bridle.engine.permissions.grants import grant
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.features.plan_mode.planning import mode_update, prompt_rules

@@ -14,7 +14,7 @@ from bridle.types.services.session import PLANNING
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.permissions.preparation import SessionPosition
     from bridle.types.question import PermissionQuestion

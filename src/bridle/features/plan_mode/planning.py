@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from bridle.context.reminders import reminder
-from bridle.engine.grants import grant, set_mode
+from bridle.engine.permissions.grants import grant, set_mode
 from bridle.engine.turn import Turn
 from bridle.features.plan_mode import plans
 from bridle.transcripts.session import Session

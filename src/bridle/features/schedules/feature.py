@@ -11,7 +11,7 @@ from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.features.schedules.session import SessionSchedules
 

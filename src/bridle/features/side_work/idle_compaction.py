@@ -1,7 +1,7 @@
 """Compacts a long conversation in a pause, while the service still remembers it and a summary is cheap."""
 
 from bridle.context.tokens import tokens_now
-from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.compaction.compact import CompactionFailed, compact
 from bridle.engine.request import fixed_units
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn

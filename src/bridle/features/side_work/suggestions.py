@@ -3,8 +3,8 @@
 import re
 
 from bridle.context.conversation_excerpt import excerpt
-from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.transcripts.conversation import is_prompt
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of

@@ -19,7 +19,7 @@ from bridle.types.variables import is_on, whole_number
 if TYPE_CHECKING:
     from bridle.config.load import Config
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.transcripts.session import Session
     from bridle.types.command import Command

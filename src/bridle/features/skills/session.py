@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from msgspec import Struct
 
 from bridle.config.schema import Settings
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.extensions.listing import budget_of, cost_of, lines_within, list_skills, tokens_of
 from bridle.extensions.roots import nested_roots
 from bridle.extensions.skills import Skill, SkillCatalog

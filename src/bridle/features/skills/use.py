@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.source_limits import CHANGED
-from bridle.engine.call import Call, PutOff
+from bridle.engine.calls.call import Call, PutOff
 from bridle.engine.turn import Turn
 from bridle.extensions.bundled_files import extract, has_files
 from bridle.extensions.expansion import Expanded, ExpansionContext, RunShell, expand
@@ -121,7 +121,7 @@ async def _require(skills: "SessionSkills", skill: Skill, arguments: str, turn: 
     Raises:
         ToolError: only people may call it, or it is not allowed.
     """
-    from bridle.engine.rule_checks import require
+    from bridle.engine.permissions.run_rules import require
 
     tool = turn.runtime.toolbox.find("Skill")
     if tool is None or skill.name not in {each.name for each in skills.for_model()}:
@@ -230,7 +230,7 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
     Raises:
         ToolError: it failed or was not allowed.
     """
-    from bridle.engine.dispatch import dispatch
+    from bridle.engine.calls.dispatch import dispatch
 
     if skill.shell != "bash":
         raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is to be had.")

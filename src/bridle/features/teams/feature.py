@@ -16,7 +16,7 @@ from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.features.agents.registry import Agents
     from bridle.features.teams.membership import Membership

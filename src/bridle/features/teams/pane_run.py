@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.turn import Turn
-from bridle.engine.worktree_places import conflict_note
+from bridle.engine.worktrees import conflict_note
 from bridle.features.agents.records import output_path, transcript_path, write_meta
 from bridle.features.agents.session import take_on_state
 from bridle.features.agents.team import Rounds

@@ -10,7 +10,7 @@ import msgspec
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.turn import Turn
-from bridle.engine.worktree_places import Place, close_place
+from bridle.engine.worktrees import Place, close_place
 from bridle.features.agents.mailbox import agent_mailbox
 from bridle.features.teams.leader_socket import START_SECONDS, LeaderSocket
 from bridle.features.teams.pane_run import PaneRun

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.context.single_line import one_line
-from bridle.engine.guards import is_overspent
-from bridle.engine.rule_checks import objection, require
+from bridle.engine.limits import is_overspent
+from bridle.engine.permissions.run_rules import objection, require
 from bridle.features.workflows.agents import AgentCall, preview_of
 from bridle.features.workflows.journal import Record
 from bridle.features.workflows.options import Request

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import UNSET
 
-from bridle.engine.rule_checks import objection
+from bridle.engine.permissions.run_rules import objection
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.features.workflows.session import SessionWorkflows

@@ -20,7 +20,7 @@ from bridle.types.services.service import Service
 if TYPE_CHECKING:
     from bridle.config.load import Config
     from bridle.config.schema import Settings
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
     from bridle.extensions.index import ExtensionFiles
     from bridle.features.workflows.session import SessionWorkflows

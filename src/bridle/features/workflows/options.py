@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from bridle.context.single_line import one_line
 from bridle.engine.assignment import Assignment
-from bridle.engine.rule_checks import objection
-from bridle.engine.structured import AnswerShape
+from bridle.engine.permissions.run_rules import objection
+from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.start import effort_of, model_of, new_agent_id
 from bridle.features.workflows.worker import WORKER
 from bridle.types.agent import AgentDefinition

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from bridle.engine.call import Call
-from bridle.engine.gate import CallDenied, pass_gate, standing
-from bridle.engine.parsing import parse_input
-from bridle.engine.rule_checks import objection, require
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.parsing import parse_input
+from bridle.engine.permissions.gate import CallDenied, pass_gate, standing
+from bridle.engine.permissions.run_rules import objection, require
 from bridle.engine.turn import Turn
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
 from bridle.features.workflows.journal import RunFolder

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET
 
 from bridle.engine.assignment import Assignment
-from bridle.engine.guards import is_overspent
+from bridle.engine.limits import is_overspent
 from bridle.engine.turn import Turn
-from bridle.engine.worktree_places import open_place
+from bridle.engine.worktrees import open_place
 from bridle.features.agents.registry import Agents
 from bridle.features.agents.start import gone, make_run
 from bridle.transcripts.session import Session

@@ -13,7 +13,7 @@ from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
-    from bridle.engine.call import Call
+    from bridle.engine.calls.call import Call
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.permissions.preparation import SessionPosition

@@ -3,7 +3,7 @@
 import os
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.worktree_places import open_place
+from bridle.engine.worktrees import open_place
 from bridle.host.git import repository as git
 from bridle.host.git import worktrees
 from bridle.host.git.worktree_base import Pull, read_pull

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.frontends.print.channel import DenialPresenter, Presenter, PrintChannel, TextPresenter
 from bridle.host.files import make_folders
 from bridle.host.paths import config_home

@@ -9,7 +9,7 @@ from typing import Any
 from bridle.config.schema import SECONDS
 from bridle.context.briefing import Keep, SessionBriefing
 from bridle.engine.runtime import Briefing
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.features.agents.summaries import AgentSummaries
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.frontends.print.output import debug_logs

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.engine.switching import switch_model
+from bridle.engine.model_switch import switch_model
 from bridle.permissions.auto.grants import mode_notice
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
@@ -172,7 +172,7 @@ async def stop_task(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
 
 async def background_tasks(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Move running calls to the background: all, or the one that is named."""
-    from bridle.engine.letting_go import let_go
+    from bridle.engine.calls.background import let_go
 
     if is_on(dispatcher.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
         raise UsageError("Background tasks are turned off in this session.")

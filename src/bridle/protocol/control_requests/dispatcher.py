@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from bridle.engine.runtime import Briefing, Runtime
-from bridle.engine.serve import Inbox, Server
+from bridle.engine.server import Inbox, Server
 from bridle.protocol.control import ControlRequest, Frame, failure, success, unsupported
 from bridle.protocol.frames import Framer
 from bridle.protocol.session_totals import SessionTotals

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.structured import AnswerShape
+from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.control import Frame

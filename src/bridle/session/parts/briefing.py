@@ -10,9 +10,9 @@ from bridle.context.environment import gather_environment
 from bridle.context.instruction_scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.prompt_switches import read_switches
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.model_facts import Facts, has_small_window
-from bridle.engine.permission_news import PermissionNotices
+from bridle.engine.permissions.notices import PermissionNotices
 from bridle.host.git import repository
 from bridle.session import choices, permission_choices
 from bridle.session.parts.extensions import Style

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.runtime import Runtime
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.session import choices
@@ -14,7 +14,7 @@ from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.engine.session_hooks import SessionHooks
+    from bridle.engine.hooks.session_hooks import SessionHooks
 
 
 def lazy_hooks(
@@ -55,7 +55,7 @@ def _make_hooks(
     plugins: OpenPlugins,
 ) -> "SessionHooks":
     """What runs hooks; where only the host may bring some, those of files do not count."""
-    from bridle.engine.session_hooks import Basis, SessionHooks
+    from bridle.engine.hooks.session_hooks import Basis, SessionHooks
     from bridle.providers import catalog
     from bridle.transcripts.store import transcript_path
 

@@ -14,7 +14,7 @@ from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
     from bridle.config.mcp.servers import FoundServers
-    from bridle.engine.relaying import RelayedChannel
+    from bridle.engine.permissions.relay import RelayedChannel
     from bridle.mcp.client_requests import ChannelMessage, Sampler
     from bridle.mcp.servers import Servers
 
@@ -129,7 +129,7 @@ def relayed(channel: Channel, servers: LazyServers | None) -> Channel:
 def _relay_for(allowed: Allowed | None, channel: Channel) -> "RelayedChannel | None":
     if allowed is None:
         return None
-    from bridle.engine.relaying import RelayedChannel
+    from bridle.engine.permissions.relay import RelayedChannel
 
     return RelayedChannel(channel)
 

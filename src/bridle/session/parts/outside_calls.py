@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bridle.engine.call import Call, PutOff, failure
-from bridle.engine.dispatch import dispatch
-from bridle.engine.results import normalise
+from bridle.engine.calls.call import Call, PutOff, failure
+from bridle.engine.calls.dispatch import dispatch
+from bridle.engine.calls.results import normalise
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.transcripts.session import Session

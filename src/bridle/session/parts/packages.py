@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.engine.hook_door import LazyHooks
+from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.extensions.packages import Package, PackageFault, find_packages, is_approved, load_package
 from bridle.host.paths import bridle_dir
 from bridle.types.command import Command, CommandResult, Says

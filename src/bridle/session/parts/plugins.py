@@ -21,7 +21,7 @@ from bridle.session.setup import Early, Setup
 from bridle.types.errors import BridleError, ConfigError
 
 if TYPE_CHECKING:
-    from bridle.engine.hook_door import LazyHooks
+    from bridle.engine.hooks.lazy_hooks import LazyHooks
     from bridle.extensions.plugins.context import PluginContext
     from bridle.extensions.plugins.faults import PluginFault
     from bridle.extensions.plugins.plugin import Plugins

@@ -125,7 +125,7 @@ class ChatActions:
 
     def let_go(self) -> None:
         """Move what the conversation waits for to the background."""
-        from bridle.engine.letting_go import let_go
+        from bridle.engine.calls.background import let_go
 
         if not let_go(self._talk.server.runtime):
             self._tell("Nothing that runs now can move to the background.", "info")

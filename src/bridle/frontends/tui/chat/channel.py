@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, assert_never
 
-from bridle.engine.wording import CALL_INTERRUPTED, CALL_LOST
+from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST
 from bridle.frontends.print.channel import Presenter
 from bridle.frontends.tui.chat.agents import Agents
 from bridle.frontends.tui.chat.progress import TurnProgress

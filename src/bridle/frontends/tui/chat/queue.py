@@ -1,6 +1,6 @@
 """Prompts that were sent and wait for their turn, as the user sees them."""
 
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.frontends.tui.chat.submission import prompt_of
 from bridle.frontends.tui.editing.editor import Draft
 from bridle.frontends.tui.editing.input_area import InputArea

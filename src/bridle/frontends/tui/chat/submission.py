@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.call import PutOff
-from bridle.engine.serve import Server
+from bridle.engine.calls.call import PutOff
+from bridle.engine.server import Server
 from bridle.engine.turn import Turn
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.editing.attachments import Attachment, PastedImage
@@ -74,7 +74,7 @@ async def run_shell(
     A denial counts; a question counts as approved, because the user typed the command.
     """
     # The gate and all that it weighs: the first prompt must not wait for it.
-    from bridle.engine.dispatch import Call, dispatch
+    from bridle.engine.calls.dispatch import Call, dispatch
 
     call_id = f"shell_{new_uuid()}"
     live.say(messages.shell_prompt(command, width))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bridle.context.compaction_report import Dropped
-from bridle.engine.compact_report import Compacted
+from bridle.engine.compaction.report import Compacted
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
 from bridle.frontends.tui.render.markdown import render_markdown

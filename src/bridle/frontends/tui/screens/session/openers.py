@@ -12,8 +12,8 @@ from bridle.commands.queries.status import status_facts
 from bridle.commands.queries.usage_causes import causes_of, limits_of
 from bridle.commands.reports import breakdown_of, scene_of
 from bridle.commands.usage import days_of
-from bridle.engine.compact_report import Compacted, last_compaction
-from bridle.engine.items import item_text, list_items
+from bridle.engine.compaction.items import item_text, list_items
+from bridle.engine.compaction.report import Compacted, last_compaction
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.render.git_diff import read_unified
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed

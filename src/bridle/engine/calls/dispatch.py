@@ -6,8 +6,11 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.call import Call, PutOff, Settled, failure
-from bridle.engine.call_hooks import (
+from bridle.engine.calls.call import Call, PutOff, Settled, failure
+from bridle.engine.calls.confinement import keeper, view_of
+from bridle.engine.calls.parsing import prepare_call
+from bridle.engine.feature import RunningCall
+from bridle.engine.hooks.call_hooks import (
     hear_call,
     hear_failure,
     hear_interrupt,
@@ -15,12 +18,9 @@ from bridle.engine.call_hooks import (
     hear_result,
     wants_to_wait,
 )
-from bridle.engine.consult import consult
-from bridle.engine.feature import RunningCall
-from bridle.engine.gate import AllowedCall, CallDenied, ask_again, pass_gate, read_call, standing
-from bridle.engine.parsing import prepare_call
+from bridle.engine.permissions.gate import AllowedCall, CallDenied, ask_again, pass_gate, read_call, standing
+from bridle.engine.side_calls import consult
 from bridle.engine.turn import Turn
-from bridle.engine.views import keeper, view_of
 from bridle.permissions.files.hidden_files import hides
 from bridle.permissions.preparation import approvals, only_reads
 from bridle.types.errors import CommandStopped, ToolError
@@ -167,7 +167,7 @@ def _find(call: Call, turn: Turn) -> Tool:
         return tool
     if (refusal := turn.runtime.features.refuse_tool(call.name)) is not None:
         raise ToolError(refusal)
-    from bridle.engine.missing_tools import why_missing  # Models rarely make tools up.
+    from bridle.engine.calls.missing_tools import why_missing  # Models rarely make tools up.
 
     raise ToolError(why_missing(call.name, turn))
 

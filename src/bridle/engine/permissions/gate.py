@@ -6,14 +6,14 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.asking import answer_to
-from bridle.engine.call import Call
-from bridle.engine.call_hooks import hear_denial
-from bridle.engine.grants import grant
-from bridle.engine.parsing import parse_input
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.confinement import doubt_about
+from bridle.engine.calls.parsing import parse_input
+from bridle.engine.hooks.call_hooks import hear_denial
+from bridle.engine.permissions.grants import grant
+from bridle.engine.permissions.questions import answer_to
+from bridle.engine.texts import MAY_RETRY
 from bridle.engine.turn import Turn
-from bridle.engine.views import doubt_about
-from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
 from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.transcripts.permission_answers import note_answer

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.call import Call
-from bridle.engine.parameter_names import with_own_names
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.parameter_names import with_own_names
 from bridle.permissions.preparation import only_reads
 from bridle.types.errors import ToolError
 from bridle.types.tool import Tool

@@ -4,7 +4,7 @@ import time
 
 from bridle.context.old_results import CLEARED, old_results
 from bridle.context.tokens import ratio_of
-from bridle.engine.staleness import staleness
+from bridle.engine.compaction.cache_state import staleness
 from bridle.engine.turn import Turn
 from bridle.transcripts.shortened_results import shorten
 

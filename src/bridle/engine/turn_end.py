@@ -1,7 +1,7 @@
 """Puts a conversation in order when its turn ends before the work is done."""
 
+from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTERRUPTED_IN_TOOLS
 from bridle.engine.turn import Ending, Turn, api_ending
-from bridle.engine.wording import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTERRUPTED_IN_TOOLS
 from bridle.transcripts.deferred_calls import note_deferred
 from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block
 from bridle.types.errors import ProviderError

@@ -125,7 +125,7 @@ async def hear_fallback(turn: Turn, fallback: str) -> None:
     hooks = turn.runtime.hooks
     if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
         return
-    from bridle.engine.switching import hear_switch
+    from bridle.engine.model_switch import hear_switch
 
     def switch() -> None:
         turn.model = fallback

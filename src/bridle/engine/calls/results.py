@@ -4,7 +4,7 @@ import os
 
 import msgspec
 
-from bridle.engine.wording import EMPTY_RESULT
+from bridle.engine.texts import EMPTY_RESULT
 from bridle.host.files import make_folders, write_new
 from bridle.types.block import ResultContent
 from bridle.types.text import encodable_value

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from bridle.engine.wording import CLASSIFIER_CONTEXT
+from bridle.engine.texts import CLASSIFIER_CONTEXT
 from bridle.hooks.environment_exports import Exports
 from bridle.hooks.file_watch import FileWatch, named_by
 from bridle.hooks.messages import delays, refusals

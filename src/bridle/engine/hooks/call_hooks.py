@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from bridle.engine.call import Call
-from bridle.engine.rewriting import rewritten
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.replaced_results import rewritten
 from bridle.engine.turn import Turn
 from bridle.types.block import text_of
 from bridle.types.event import Noticed

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bridle.engine.guards import is_overspent
+from bridle.engine.limits import is_overspent
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn, record_spend
 from bridle.transcripts.session import Session

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.call import Call
+from bridle.engine.calls.call import Call
 from bridle.types.block import text_block
 from bridle.types.tool import ToolOutput
 

@@ -16,8 +16,8 @@ from bridle.types.hooks.outcome import (
 )
 
 if TYPE_CHECKING:
+    from bridle.engine.hooks.session_hooks import SessionHooks
     from bridle.engine.runtime import Runtime
-    from bridle.engine.session_hooks import SessionHooks
     from bridle.hooks.handler import FunctionHook
     from bridle.types.hooks.events import HookEvent
     from bridle.types.workspace import Workspace

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bridle.engine.calls import CallQueue
+from bridle.engine.calls.queue import CallQueue
 from bridle.engine.turn import Turn
 from bridle.transcripts.session import Session
 from bridle.types.block import ToolUseBlock

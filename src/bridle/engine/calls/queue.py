@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.engine.call import Call, PutOff, Settled, failure
-from bridle.engine.results import ResultBudget, normalise
+from bridle.engine.calls.call import Call, PutOff, Settled, failure
+from bridle.engine.calls.results import ResultBudget, normalise
+from bridle.engine.texts import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
 from bridle.types.event import ToolFinished, ToolStarted
 from bridle.types.tool import Tool, ToolOutput
@@ -64,7 +64,7 @@ class CallQueue:
     def expect(self, name: str) -> None:
         """Load what a call needs while the model still writes its input."""
         if not self._jobs:
-            import_module("bridle.engine.dispatch")
+            import_module("bridle.engine.calls.dispatch")
         tool = self._turn.runtime.toolbox.find(name)
         if tool is not None:
             self._turn.runtime.features.expect_call(tool.name)
@@ -72,7 +72,7 @@ class CallQueue:
     def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
         """Queue the call of a complete block; `source` is the transcript entry that holds it."""
         # With the first call comes all that a call needs: the gate, its grammar, the phases.
-        from bridle.engine.dispatch import prepare_call
+        from bridle.engine.calls.dispatch import prepare_call
 
         tool = self._turn.runtime.toolbox.find(block["name"])
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
@@ -139,7 +139,7 @@ class CallQueue:
         )
 
     async def _run(self, job: _Job) -> None:
-        from bridle.engine.dispatch import dispatch
+        from bridle.engine.calls.dispatch import dispatch
 
         clock = self._turn.runtime.clock
         began = clock()
@@ -162,7 +162,7 @@ class CallQueue:
 
     def _weighed(self, job: _Job, settled: Settled) -> Settled:
         """What a call came to, with a word for the model when it keeps failing."""
-        from bridle.engine.parsing import changes_something
+        from bridle.engine.calls.parsing import changes_something
 
         repetitions = self._turn.repetitions
         if not settled.output.is_error:
@@ -177,7 +177,7 @@ class CallQueue:
         return len(self._jobs) == 1
 
     def _weigh_failure(self, failed: _Job, output: ToolOutput) -> None:
-        from bridle.engine.failed_commands import is_answer
+        from bridle.engine.calls.failed_commands import is_answer
 
         # A command that runs beside others only reads, so that nothing was planned on what it would do.
         if failed.parallel or is_answer(str(failed.call.input.get("command", "")), output.exit_code):

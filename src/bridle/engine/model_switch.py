@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from bridle.engine.compaction.cache_state import CACHE_TTL, staleness
 from bridle.engine.runtime import Runtime
-from bridle.engine.staleness import CACHE_TTL, staleness
 from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.hooks.environment import PostModelSwitch, PreModelSwitch

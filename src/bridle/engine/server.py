@@ -18,7 +18,7 @@ from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
-    from bridle.engine.structured import AnswerShape
+    from bridle.engine.structured_output import AnswerShape
 
 Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""

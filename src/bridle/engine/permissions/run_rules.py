@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from bridle.engine.call import Call
-from bridle.engine.gate import CallDenied, pass_gate, standing
-from bridle.engine.parsing import parse_input
+from bridle.engine.calls.call import Call
+from bridle.engine.calls.parsing import parse_input
+from bridle.engine.permissions.gate import CallDenied, pass_gate, standing
 from bridle.engine.turn import Turn
 from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.errors import ToolError

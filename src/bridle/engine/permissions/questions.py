@@ -2,8 +2,8 @@
 
 import asyncio
 
-from bridle.engine.call import Call
-from bridle.engine.hearing import tell_person
+from bridle.engine.calls.call import Call
+from bridle.engine.hooks.turn_hooks import tell_person
 from bridle.engine.turn import Turn
 from bridle.host.first_answer import first_answer
 from bridle.types.hooks.calls import PermissionRequest

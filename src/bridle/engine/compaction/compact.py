@@ -11,11 +11,11 @@ from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
 from bridle.context.tokens import ratio_of, tokens_now
-from bridle.engine.guards import money_limit
-from bridle.engine.heeding import heed
+from bridle.engine.compaction.pins import heed
+from bridle.engine.compaction.user_messages import TOKENS, WORDS, carried, kept_words
+from bridle.engine.limits import money_limit
 from bridle.engine.request import fixed_units, request_for
 from bridle.engine.turn import Turn
-from bridle.engine.user_words import TOKENS, WORDS, carried, kept_words
 from bridle.transcripts.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
 from bridle.types.entry import ConversationEntry

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from bridle.engine.consult import consult_beside
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
+from bridle.engine.side_calls import consult_beside
 from bridle.hooks.model_hooks import AskModel, RunAgent
 from bridle.permissions.rules import parse
 from bridle.transcripts.session import Session

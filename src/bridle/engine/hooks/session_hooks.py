@@ -13,12 +13,12 @@ from bridle.config.hook_schema import CommandHook
 from bridle.config.load import LazyContentApprovals
 from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
-from bridle.engine.agent_hooks import AgentHooks
-from bridle.engine.hook_effects import HookEffects
-from bridle.engine.hook_models import ask_model, run_inspector
-from bridle.engine.hook_rules import covers
+from bridle.engine.compaction.cache_state import staleness
+from bridle.engine.hooks.agent_hooks import AgentHooks
+from bridle.engine.hooks.conditions import covers
+from bridle.engine.hooks.effects import HookEffects
+from bridle.engine.hooks.models import ask_model, run_inspector
 from bridle.engine.runtime import Runtime
-from bridle.engine.staleness import staleness
 from bridle.hooks.background import BackgroundHooks
 from bridle.hooks.callback import callback_handler, run_function
 from bridle.hooks.command import CommandHooks

@@ -21,14 +21,14 @@ async def make_room(turn: Turn) -> Ending | None:
     tokens = _tokens(turn)
     worth_a_look = turn.steps == 0 and tokens > _WORTH_A_LOOK and _has_answers(turn)
     if worth_a_look and turn.runtime.habits.allowed:
-        from bridle.engine.thinning import thin_when_cold
+        from bridle.engine.compaction.cleared_results import thin_when_cold
 
         tokens = _tokens(turn) if thin_when_cold(turn) else tokens
     level = window.level(tokens)
     if level in ("fine", "warning"):
         return None
     if _may_act(turn):
-        from bridle.engine.thinning import thin_when_full
+        from bridle.engine.compaction.cleared_results import thin_when_full
 
         if thin_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
             return None
@@ -49,7 +49,7 @@ async def compact_unasked(turn: Turn) -> bool:
     """Compact because there is no room; whether there is some now."""
     if not _may_act(turn):
         return False
-    from bridle.engine.compact import compact_if_it_works
+    from bridle.engine.compaction.compact import compact_if_it_works
 
     return await compact_if_it_works(turn)
 

@@ -1,0 +1,1 @@
+"""Keeps a conversation inside the context window of its model."""

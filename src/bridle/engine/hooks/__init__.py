@@ -1,0 +1,1 @@
+"""The hooks of a session: when they run, and what their answers change."""
