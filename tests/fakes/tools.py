@@ -15,7 +15,7 @@ class WorkInput(Struct, forbid_unknown_fields=True):
 
 
 class Workshop:
-    """Makes tools that note when they start and wait for `let_go`."""
+    """Makes tools that note when they start and wait for `release`."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -25,7 +25,7 @@ class Workshop:
     def gate(self, name: str) -> asyncio.Event:
         return self._gates.setdefault(name, asyncio.Event())
 
-    def let_go(self, *names: str) -> None:
+    def release(self, *names: str) -> None:
         for name in names:
             self.gate(name).set()
 

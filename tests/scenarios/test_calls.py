@@ -29,7 +29,7 @@ async def test_call_starts_while_the_answer_is_still_being_written(tmp_path: Pat
     turn = _start(runtime, make_session())
 
     await shop.started("a")
-    shop.let_go("a")
+    shop.release("a")
 
     assert (await turn).text == "ok"
 
@@ -47,9 +47,9 @@ async def test_safe_calls_run_together_and_an_unsafe_one_waits_for_them(tmp_path
     turn = _start(runtime, make_session())
 
     await shop.started("a", "b")
-    shop.let_go("c")
+    shop.release("c")
     assert "start c" not in shop.log
-    shop.let_go("a", "b")
+    shop.release("a", "b")
     await turn
 
     assert shop.log[:2] == ["start a", "start b"]
@@ -62,7 +62,7 @@ async def test_nothing_overtakes_a_call_that_must_be_alone(tmp_path: Path):
     runtime = make_runtime(
         tmp_path, script, shop.tool("Read", parallel=True), shop.tool("Edit", parallel=False)
     )
-    shop.let_go("a", "b", "c")
+    shop.release("a", "b", "c")
 
     await _start(runtime, make_session())
 
@@ -78,7 +78,7 @@ async def test_results_go_back_in_the_order_of_the_calls(tmp_path: Path):
 
     await shop.started("a", "b", "c")
     for number, name in ((3, "c"), (1, "a"), (2, "b")):
-        shop.let_go(name)
+        shop.release(name)
         call = f"call-{number}"
         await channel.seen(lambda event, call=call: _finished(event) == call)
     outcome = await turn
@@ -103,7 +103,7 @@ async def test_no_more_calls_run_at_once_than_the_limit(tmp_path: Path):
 
     await shop.started("0", "1")
     assert shop.log == ["start 0", "start 1"]
-    shop.let_go("0", "1", "2", "3", "4")
+    shop.release("0", "1", "2", "3", "4")
     await turn
 
     assert sorted(line for line in shop.log if line.startswith("end")) == [f"end {n}" for n in range(5)]

@@ -19,7 +19,7 @@ from bridle.engine.compaction.items import (
     release_item,
     stub_item,
 )
-from bridle.engine.compaction.pins import heed, pin, unpin
+from bridle.engine.compaction.pins import find_constraints, pin, unpin
 from bridle.engine.feature import Feature, Notes
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
@@ -202,7 +202,7 @@ async def test_constraints_in_prompts_are_kept_and_come_back_with_a_resume(tmp_p
     )
     assert again.state.ledger.texts == ("The port is 8081", "Never touch vendor/.")
     assert "<pinned>Never touch vendor/.</pinned>" in _bytes(again).decode()
-    assert heed(again) is again.state.ledger
+    assert find_constraints(again) is again.state.ledger
     again.close()
 
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 from bridle.engine.compaction.compact import compact
 from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.hooks.session_hooks import Basis, SessionHooks
-from bridle.engine.hooks.settings_change import hear_settings_change
-from bridle.engine.hooks.turn_hooks import hear_expansion, tell_person
+from bridle.engine.hooks.settings_change import fire_config_change
+from bridle.engine.hooks.turn_hooks import fire_notification, fire_user_prompt_expansion
 from bridle.engine.model_switch import switch_model
 from bridle.engine.turn import Turn
 from bridle.hooks.handler import FunctionHook
@@ -105,7 +105,9 @@ async def test_setup_is_told_before_the_session_begins(tmp_path: Path, trigger: 
 async def test_command_is_expanded_unless_a_hook_refuses(tmp_path: Path):
     async with hooked(tmp_path, []) as session:
         session.listen("UserPromptExpansion", {"decision": "block", "reason": "freeze"}, matcher="ship")
-        said = await hear_expansion(session.hooks, name="ship", arguments="now", prompt="/ship now")
+        said = await fire_user_prompt_expansion(
+            session.hooks, name="ship", arguments="now", prompt="/ship now"
+        )
     assert said.block == "freeze" and session.told[0]["command_args"] == "now"
     assert session.notices == ["A hook refused the command: freeze"]
 
@@ -113,8 +115,8 @@ async def test_command_is_expanded_unless_a_hook_refuses(tmp_path: Path):
 async def test_somebody_is_called_to_the_session(tmp_path: Path):
     async with hooked(tmp_path, []) as session:
         session.listen("Notification", matcher="idle_prompt")
-        tell_person(session.hooks, "idle_prompt", "Nothing to do.", title="bridle")
-        tell_person(session.hooks, "auth_success", "Welcome.")
+        fire_notification(session.hooks, "idle_prompt", "Nothing to do.", title="bridle")
+        fire_notification(session.hooks, "auth_success", "Welcome.")
     (told,) = session.told
     assert (told["message"], told["title"], told["notification_type"]) == (
         "Nothing to do.", "bridle", "idle_prompt",
@@ -202,10 +204,10 @@ async def test_changed_settings_count_unless_a_hook_refuses(tmp_path: Path):
     managed = layer({}, "policySettings", "/m", model="y")
     async with hooked(tmp_path, []) as session:
         session.listen("ConfigChange", {"decision": "block", "reason": "no"})
-        assert not await hear_settings_change(session.hooks, before, [changed, *before[1:]])
-        assert await hear_settings_change(session.hooks, before, [*before[:2], managed])
-        assert await hear_settings_change(session.hooks, before, before)
-        assert not await hear_settings_change(session.hooks, before, before[1:])
+        assert not await fire_config_change(session.hooks, before, [changed, *before[1:]])
+        assert await fire_config_change(session.hooks, before, [*before[:2], managed])
+        assert await fire_config_change(session.hooks, before, before)
+        assert not await fire_config_change(session.hooks, before, before[1:])
     assert [(told["source"], told["file_path"]) for told in session.told] == [
         ("user_settings", "/u"), ("policy_settings", "/m"), ("user_settings", "/u"),
     ]  # fmt: skip

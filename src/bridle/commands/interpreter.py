@@ -8,7 +8,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.delegation import run_apart, runs_apart
 from bridle.commands.invocation import Invocation, read_invocation
 from bridle.commands.session_switch import move
-from bridle.engine.hooks.turn_hooks import hear_expansion
+from bridle.engine.hooks.turn_hooks import fire_user_prompt_expansion
 from bridle.engine.loop import record_prompt
 from bridle.engine.turn import Ending, Turn
 from bridle.providers import catalog
@@ -168,7 +168,7 @@ async def _expanded(command: Command, invocation: Invocation, context: CommandCo
     result = await command.run(invocation.arguments, context)
     if not isinstance(result, Asks):
         return result
-    said = await hear_expansion(
+    said = await fire_user_prompt_expansion(
         context.runtime.hooks,
         name=command.name,
         arguments=invocation.arguments,

@@ -1,6 +1,6 @@
 """What may change between two rounds of a running turn: more prompts, another model."""
 
-from bridle.engine.hooks.turn_hooks import hear_prompt
+from bridle.engine.hooks.turn_hooks import fire_user_prompt_submit
 from bridle.engine.limits import first_objection
 from bridle.engine.turn import Turn
 from bridle.types.block import text_block
@@ -19,7 +19,7 @@ async def take_arrivals(turn: Turn) -> None:
     if arrivals is None or first_objection(turn) is not None:
         return
     while (prompt := arrivals.peek()) is not None:
-        said = await hear_prompt(turn, prompt)
+        said = await fire_user_prompt_submit(turn, prompt)
         attach = turn.runtime.sources.attach
         whole = prompt if attach is None or prompt.meta else await attach(turn, prompt)
         if arrivals.peek() is not prompt:

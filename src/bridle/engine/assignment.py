@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from bridle.engine.structured_output import AnswerShape
-from bridle.engine.worktrees import Place
+from bridle.engine.worktrees import AgentWorktree
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
@@ -22,7 +22,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
     background: bool = False
     depth: int = 1
     fork: bool = False
-    place: Place | None = None
+    place: AgentWorktree | None = None
     team: str | None = None
     """The team that it is a named member of."""
     rules: tuple[Rule, ...] = ()

@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 
 from bridle.engine.arrivals import take_arrivals
-from bridle.engine.compaction.guard import compact_unasked, make_room
-from bridle.engine.hooks.turn_hooks import hear_fault, hear_prompt, hear_stop, refusal
+from bridle.engine.compaction.guard import compact_unasked, fit_window
+from bridle.engine.hooks.turn_hooks import fire_stop, fire_stop_failure, fire_user_prompt_submit, refusal
 from bridle.engine.limits import first_objection, money_limit
 from bridle.engine.runtime import Runtime
 from bridle.engine.step import StepEnd, take_step
@@ -61,7 +61,7 @@ async def _try_to_work(turn: Turn) -> Ending:
         return await _take_up(turn) or await _work(turn)
     except ProviderError as error:
         ending = settle_fault(turn, error)
-        await hear_fault(turn, error.kind, ending.text)
+        await fire_stop_failure(turn, error.kind, ending.text)
         return ending
 
 
@@ -69,7 +69,7 @@ async def _take_up(turn: Turn) -> Ending | None:
     """Put the prompt on disk and open the turn; a hook may refuse it."""
     session, prompt, runtime = turn.session, turn.prompt, turn.runtime
     runtime.hooks.begin_turn(turn.id)
-    said = await hear_prompt(turn, prompt)
+    said = await fire_user_prompt_submit(turn, prompt)
     if said.block is not None:
         return Ending("completed", text=refusal(prompt, said))
     if runtime.sources.attach is not None and not prompt.meta:
@@ -137,7 +137,7 @@ async def _work(turn: Turn) -> Ending:
     resumes = nudges = refusals = stop_blocks = 0
     begun = ""
     shape = turn.runtime.asking.shape
-    while (objection := first_objection(turn) or await make_room(turn)) is None:
+    while (objection := first_objection(turn) or await fit_window(turn)) is None:
         _tell_news(turn)
         step = await _step(turn)
         if (ending := _ended_by_calls(turn) or (shape and shape.ending())) is not None:
@@ -167,7 +167,7 @@ async def _work(turn: Turn) -> Ending:
             _say_synthetic(turn, NUDGE_EMPTY)
         elif (more := turn.runtime.features.more_work(turn)) is not None:
             begun = _continue(turn, text, more)
-        elif isinstance(said := await hear_stop(turn, text, stop_blocks), str):
+        elif isinstance(said := await fire_stop(turn, text, stop_blocks), str):
             stop_blocks += 1
             begun = _continue(turn, text, said)
         else:
@@ -236,5 +236,5 @@ async def _cut_short(turn: Turn, step: StepEnd, so_far: str) -> Ending:
     _tell_answer(turn, so_far)
     what = "The connection kept breaking" if step.broken else "The answer kept hitting the output limit"
     text = f"{what} after {_MOST_RESUMES} attempts to go on. Send another prompt to continue."
-    await hear_fault(turn, "unknown" if step.broken else "max_output_tokens", text)
+    await fire_stop_failure(turn, "unknown" if step.broken else "max_output_tokens", text)
     return Ending("model_error" if step.broken else "api_error", text=text, is_error=True)

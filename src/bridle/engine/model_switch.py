@@ -24,12 +24,14 @@ async def switch_model(session: Session, runtime: Runtime, model: str) -> None:
     if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
         session.swap(model=model)
         return
-    refused = await hear_switch(session, runtime, before, model, switch=lambda: session.swap(model=model))
+    refused = await fire_model_switch(
+        session, runtime, before, model, switch=lambda: session.swap(model=model)
+    )
     if refused is not None:
         raise UsageError(f"A hook refused the switch from {before} to {model}: {refused}")
 
 
-async def hear_switch(
+async def fire_model_switch(
     session: Session, runtime: Runtime, before: str, after: str, *, switch: Callable[[], None]
 ) -> str | None:
     """Ask hooks, switch, and tell hooks; why they refuse if they do, and then nothing changes.

@@ -7,7 +7,12 @@ from msgspec import Struct
 from bridle.engine.calls.call_tool import Unwrapping
 from bridle.engine.calls.queue import CallQueue
 from bridle.engine.calls.unique_ids import UniqueIds
-from bridle.engine.hooks.turn_hooks import hear_batch, hear_display, hear_fallback, say_heard
+from bridle.engine.hooks.turn_hooks import (
+    add_hook_messages,
+    fire_message_display,
+    fire_model_fallback,
+    fire_post_tool_batch,
+)
 from bridle.engine.limits import money_limit
 from bridle.engine.request import asked_units, next_request, note_size
 from bridle.engine.texts import CALL_OVER_BUDGET, REPAIRED
@@ -72,7 +77,7 @@ async def take_step(turn: Turn) -> StepEnd:
     """
     turn.steps += 1
     runtime = turn.runtime
-    say_heard(turn)
+    add_hook_messages(turn)
     runtime.channel.emit(StepStarted(number=turn.steps, model=turn.model))
     fault: ProviderError | None = None
     async with asyncio.TaskGroup() as group:
@@ -88,7 +93,7 @@ async def take_step(turn: Turn) -> StepEnd:
         calls.release()
     calls.finish()
     if len(calls) and turn.deferred is None and runtime.hooks.listens_to("PostToolBatch"):
-        await hear_batch(turn, calls.batch())
+        await fire_post_tool_batch(turn, calls.batch())
     broken = isinstance(fault, StreamBroken) and answer.blocks > 0
     if fault is not None and not broken:
         raise fault
@@ -155,10 +160,10 @@ class Answer:
         """Hooks have a say where another model takes over and in what people are shown."""
         match event:
             case FallbackStarted():
-                await hear_fallback(self._turn, event.fallback)
+                await fire_model_fallback(self._turn, event.fallback)
             case BlockClosed(block={"type": "text", "text": text}) if self._shown_by_hooks:
                 message_id = self._opened()["id"]
-                self._display = await hear_display(self._turn, message_id, self.blocks, text)
+                self._display = await fire_message_display(self._turn, message_id, self.blocks, text)
             case _:
                 pass
 

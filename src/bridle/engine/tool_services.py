@@ -30,9 +30,9 @@ class ToolServices(Feature):
         if key is LEAVE:
             return turn.runtime.host.leave if turn.session.agent_id is None else None
         if key is OBJECTIONS:
-            from bridle.engine.hooks.call_hooks import hear_task
+            from bridle.engine.hooks.call_hooks import fire_task_event
 
-            return partial(hear_task, turn)
+            return partial(fire_task_event, turn)
         return None
 
     def for_agent(self, work: "Assignment") -> Feature:
@@ -44,7 +44,7 @@ class ToolServices(Feature):
 
 def _announce(turn: "Turn", text: str) -> None:
     """Show a line, ask the terminal to notify, and tell notification hooks, which may carry it further."""
-    from bridle.engine.hooks.turn_hooks import tell_person
+    from bridle.engine.hooks.turn_hooks import fire_notification
     from bridle.types.event import Noticed, Signalled
     from bridle.types.text import encodable
 
@@ -52,7 +52,7 @@ def _announce(turn: "Turn", text: str) -> None:
     plain = "".join(letter for letter in encodable(text) if letter.isprintable())
     runtime.channel.emit(Noticed(plain, "notice"))
     runtime.channel.emit(Signalled(f"\x1b]9;{_TITLE}: {plain}\x07"))
-    tell_person(runtime.hooks, "agent_completed", plain, title=_TITLE)
+    fire_notification(runtime.hooks, "agent_completed", plain, title=_TITLE)
 
 
 async def _pause(turn: "Turn", seconds: float) -> float | None:

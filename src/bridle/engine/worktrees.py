@@ -16,7 +16,7 @@ from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
 _WITHOUT = " Start the agent without isolation, or mend that first."
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class AgentWorktree(Struct, frozen=True, kw_only=True):
     """Where an isolated agent works."""
 
     path: str
@@ -26,9 +26,9 @@ class Place(Struct, frozen=True, kw_only=True):
     """What could not be brought over."""
 
 
-async def open_place(
+async def open_agent_worktree(
     runtime: Runtime, name: str, *, pull: Pull | None = None, advice: str = _WITHOUT
-) -> Place:
+) -> AgentWorktree:
     """Make a work tree for an agent, or for a session; of a pull request where one is given.
 
     Raises:
@@ -46,7 +46,7 @@ async def open_place(
             raise ToolError(
                 f"The hook that makes work trees named a folder that is not there: {said.worktree_path}."
             )
-        return Place(path=said.worktree_path)
+        return AgentWorktree(path=said.worktree_path)
     try:
         trees = runtime.features.find(WORKTREE_OPTIONS) or WorktreeOptions()
         tree = await worktrees.create(
@@ -55,10 +55,10 @@ async def open_place(
     except WorktreeFault as fault:
         raise ToolError(f"{fault}{advice}") from fault
     notes = await worktrees.furnish(tree, runtime.env, links=trees.links)
-    return Place(path=tree.path, tree=tree, notes=notes)
+    return AgentWorktree(path=tree.path, tree=tree, notes=notes)
 
 
-async def close_place(runtime: Runtime, place: Place) -> bool:
+async def close_agent_worktree(runtime: Runtime, place: AgentWorktree) -> bool:
     """Give a work tree up if it holds no work; whether it is gone."""
     if place.tree is not None:
         return await worktrees.remove_unused(place.tree, runtime.env)
@@ -67,7 +67,7 @@ async def close_place(runtime: Runtime, place: Place) -> bool:
     return not os.path.isdir(place.path)
 
 
-async def conflict_note(runtime: Runtime, place: Place) -> str | None:
+async def conflict_note(runtime: Runtime, place: AgentWorktree) -> str | None:
     """A sentence about files that could not be merged as they are; None when all could or nobody can tell."""
     if place.tree is None:
         return None

@@ -10,7 +10,7 @@ import msgspec
 from bridle.config.live_config import LiveConfig
 from bridle.config.load import Config, environment, reload
 from bridle.engine.hooks.lazy_hooks import LazyHooks
-from bridle.engine.hooks.settings_change import hear_settings_change
+from bridle.engine.hooks.settings_change import fire_config_change
 from bridle.engine.server import Server
 from bridle.providers import catalog
 from bridle.session import choices, model_choices, permission_choices
@@ -38,7 +38,7 @@ class SessionSettings:
             setup.config,
             changed=self._follow,
             report=lambda problem: warn(str(problem)),
-            agrees=lambda before, after: hear_settings_change(hooks, before.layers, after.layers),
+            agrees=lambda before, after: fire_config_change(hooks, before.layers, after.layers),
         )
         self._counting = setup.config
         hooks.follow(lambda: server.runtime)

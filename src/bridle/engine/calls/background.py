@@ -4,7 +4,7 @@ from bridle.engine.runtime import Runtime
 from bridle.host.background import BackgroundShells
 
 
-def let_go(runtime: Runtime, *, call_id: str | None = None) -> int:
+def move_calls_to_background(runtime: Runtime, *, call_id: str | None = None) -> int:
     """Move running commands and agents, or those of one call, to the background; how many there were."""
     tasks = runtime.workspace.tasks
     commands = tasks.move_waited(call_id) if isinstance(tasks, BackgroundShells) else 0

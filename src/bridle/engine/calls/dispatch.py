@@ -11,11 +11,11 @@ from bridle.engine.calls.confinement import keeper, view_of
 from bridle.engine.calls.parsing import prepare_call
 from bridle.engine.feature import RunningCall
 from bridle.engine.hooks.call_hooks import (
-    hear_call,
-    hear_failure,
-    hear_interrupt,
-    hear_move,
-    hear_result,
+    fire_cwd_changed,
+    fire_post_tool_use,
+    fire_post_tool_use_failure,
+    fire_pre_tool_use,
+    notify_interrupted_call,
     wants_to_wait,
 )
 from bridle.engine.permissions.gate import AllowedCall, CallDenied, ask_again, pass_gate, read_call, standing
@@ -54,7 +54,7 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
     context = _context(call, tool, turn)
     tool.check(input, context)
 
-    said = await hear_call(call, tool, turn)
+    said = await fire_pre_tool_use(call, tool, turn)
     if said.deferred is not None and await wants_to_wait(call, turn, is_alone):
         return PutOff(call=call)
     try:
@@ -87,7 +87,7 @@ async def _run(
         async with runtime.features.around_call(running):
             output = await _held(allowed, tool, context, turn)
     except asyncio.CancelledError:
-        hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
+        notify_interrupted_call(call, tool, turn, seconds=runtime.clock() - began)
         raise
     except CallDenied as refusal:
         output, ran = failure(str(refusal)), False
@@ -98,11 +98,11 @@ async def _run(
         output = failure(_defect(call, error))
     seconds, loaded = runtime.clock() - began, output.beside
     output = runtime.features.after_call(running, output)
-    await hear_move(turn, before)
+    await fire_cwd_changed(turn, before)
     if output.is_error:
-        words = await hear_failure(call, tool, turn, output, seconds=seconds)
+        words = await fire_post_tool_use_failure(call, tool, turn, output, seconds=seconds)
     else:
-        output, words = await hear_result(call, tool, turn, output, seconds=seconds)
+        output, words = await fire_post_tool_use(call, tool, turn, output, seconds=seconds)
     beside = runtime.briefing.beside(allowed.case.touched) if not output.is_error else None
     for feature in () if output.is_error else runtime.features.at("settle"):
         feature.settle(running)

@@ -14,19 +14,19 @@ _SHARE_WARM = 5
 """One part in so many of the window must come free before a warm cache is given up for it."""
 
 
-def thin_when_cold(turn: Turn) -> int:
+def clear_when_cold(turn: Turn) -> int:
     """At the start of a turn after a pause: clear old results, since the cache is gone; the tokens saved."""
     if turn.steps or staleness(turn.session, turn.runtime, turn.model).cache_warm:
         return 0
-    return _thin(turn, least=_LEAST_COLD)
+    return _clear(turn, least=_LEAST_COLD)
 
 
-def thin_when_full(turn: Turn) -> int:
+def clear_when_full(turn: Turn) -> int:
     """In place of a summary, if enough comes free to go on for a while; the tokens saved."""
-    return _thin(turn, least=turn.runtime.window(turn.model).compact_at // _SHARE_WARM)
+    return _clear(turn, least=turn.runtime.window(turn.model).compact_at // _SHARE_WARM)
 
 
-def _thin(turn: Turn, *, least: int) -> int:
+def _clear(turn: Turn, *, least: int) -> int:
     session = turn.session
     ratio = ratio_of(session.state.measured)
     old = old_results(session.entries, spared=session.state.pinned_items)

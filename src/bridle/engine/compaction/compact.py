@@ -11,7 +11,7 @@ from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
 from bridle.context.tokens import ratio_of, tokens_now
-from bridle.engine.compaction.pins import heed
+from bridle.engine.compaction.pins import find_constraints
 from bridle.engine.compaction.user_messages import TOKENS, WORDS, carried, kept_words
 from bridle.engine.limits import money_limit
 from bridle.engine.request import fixed_units, request_for
@@ -76,7 +76,7 @@ async def compact(
     runtime, session = turn.runtime, turn.session
     began = runtime.clock()
     runtime.channel.emit(CompactionStarted(trigger=trigger))
-    heed(session)
+    find_constraints(session)
     try:
         cut = _cut(turn, trigger, keep_from, replace_from)
         focus = await _hear(turn, trigger, focus)

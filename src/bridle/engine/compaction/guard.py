@@ -9,7 +9,7 @@ _WORTH_A_LOOK = 20_000
 """A conversation of fewer tokens has nothing that could be cleared with profit."""
 
 
-async def make_room(turn: Turn) -> Ending | None:
+async def fit_window(turn: Turn) -> Ending | None:
     """Before a step: compact if the request would not fit, and end the turn where that does not help.
 
     What the model must be reminded of is said first.
@@ -21,16 +21,16 @@ async def make_room(turn: Turn) -> Ending | None:
     tokens = _tokens(turn)
     worth_a_look = turn.steps == 0 and tokens > _WORTH_A_LOOK and _has_answers(turn)
     if worth_a_look and turn.runtime.habits.allowed:
-        from bridle.engine.compaction.cleared_results import thin_when_cold
+        from bridle.engine.compaction.cleared_results import clear_when_cold
 
-        tokens = _tokens(turn) if thin_when_cold(turn) else tokens
+        tokens = _tokens(turn) if clear_when_cold(turn) else tokens
     level = window.level(tokens)
     if level in ("fine", "warning"):
         return None
     if _may_act(turn):
-        from bridle.engine.compaction.cleared_results import thin_when_full
+        from bridle.engine.compaction.cleared_results import clear_when_full
 
-        if thin_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
+        if clear_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
             return None
     if await compact_unasked(turn) or level == "compact":
         return None

@@ -7,7 +7,7 @@ from bridle.types.block import text_of
 from bridle.types.ledger import Ledger
 
 
-def heed(session: Session) -> Ledger:
+def find_constraints(session: Session) -> Ledger:
     """The ledger with the constraints in the prompts; copies of earlier ones were looked at before."""
     ledger = session.state.ledger
     for entry in session.entries:

@@ -15,7 +15,7 @@ from bridle.types.permission import Deny
 from bridle.types.tool import ListedTask, Tool, ToolOutput
 
 
-async def hear_call(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
+async def fire_pre_tool_use(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
     """The third phase: what hooks say before the call; one that stops the turn lets the call run first."""
     if not turn.runtime.hooks.listens_to("PreToolUse"):
         return NOTHING_SAID
@@ -35,7 +35,7 @@ async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable
     return False
 
 
-async def hear_result(
+async def fire_post_tool_use(
     call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
 ) -> tuple[ToolOutput, tuple[str, ...]]:
     """The sixth phase: the result as hooks leave it, and their words for the model."""
@@ -57,7 +57,7 @@ async def hear_result(
     return output, (*said.context, *((said.block,) if said.block is not None else ()))
 
 
-async def hear_failure(
+async def fire_post_tool_use_failure(
     call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
 ) -> tuple[str, ...]:
     """The sixth phase of a call that failed: what hooks want the model to know."""
@@ -70,21 +70,21 @@ async def hear_failure(
     return said.context
 
 
-def hear_interrupt(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> None:
+def notify_interrupted_call(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> None:
     """Tell hooks of a call that was cut off; nobody can wait for them now."""
     if turn.runtime.hooks.listens_to("PostToolUseFailure"):
         event = _failure(call, tool, "The call was interrupted.", interrupted=True, seconds=seconds)
         turn.runtime.hooks.notify(event)
 
 
-async def hear_move(turn: Turn, before: str) -> None:
+async def fire_cwd_changed(turn: Turn, before: str) -> None:
     """Tell hooks that the session stands in another folder now."""
     hooks, now = turn.runtime.hooks, turn.runtime.workspace.cwd
     if now != before and (hooks.listens_to("CwdChanged") or hooks.listens_to("FileChanged")):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=now))
 
 
-async def hear_task(turn: Turn, task: ListedTask) -> str | None:
+async def fire_task_event(turn: Turn, task: ListedTask) -> str | None:
     """Tell hooks of an item of a task list; why it must not be made, or is not done yet."""
     kind = TaskCreated if task.moment == "created" else TaskCompleted
     if not turn.runtime.hooks.listens_to(kind.__name__):
@@ -104,7 +104,7 @@ async def hear_task(turn: Turn, task: ListedTask) -> str | None:
     return said.block or said.stop
 
 
-async def hear_denial(call: Call, tool: Tool, turn: Turn, denied: Deny) -> bool:
+async def fire_permission_denied(call: Call, tool: Tool, turn: Turn, denied: Deny) -> bool:
     """Tell hooks that a model refused the call; whether one says that it may be tried again."""
     if not turn.runtime.hooks.listens_to("PermissionDenied"):
         return False

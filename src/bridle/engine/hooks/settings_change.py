@@ -17,7 +17,7 @@ _SOURCES: "Mapping[str, ConfigSource]" = {
 }
 
 
-async def hear_settings_change(hooks: Hooks, before: Sequence[Layer], after: Sequence[Layer]) -> bool:
+async def fire_config_change(hooks: Hooks, before: Sequence[Layer], after: Sequence[Layer]) -> bool:
     """Whether the new settings may count; a change of managed settings is told and cannot be refused."""
     if not hooks.listens_to("ConfigChange"):
         return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_STOP_BLOCKS = 8
 
 
-async def hear_prompt(turn: Turn, prompt: Prompt) -> HookOutcome:
+async def fire_user_prompt_submit(turn: Turn, prompt: Prompt) -> HookOutcome:
     """What hooks say to a prompt; text that nobody wrote is no prompt to them."""
     if prompt.meta or not turn.runtime.hooks.listens_to("UserPromptSubmit"):
         return NOTHING_SAID
@@ -26,7 +26,7 @@ async def hear_prompt(turn: Turn, prompt: Prompt) -> HookOutcome:
     return await turn.runtime.hooks.fire(UserPromptSubmit(prompt=text_of(prompt.content)))
 
 
-async def hear_expansion(
+async def fire_user_prompt_expansion(
     hooks: Hooks,
     *,
     name: str,
@@ -51,7 +51,7 @@ async def hear_expansion(
     )
 
 
-def tell_person(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
+def fire_notification(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
     """Let hooks call somebody to the session; nobody waits for them."""
     if hooks.listens_to("Notification"):
         from bridle.types.hooks.events import Notification
@@ -65,13 +65,13 @@ def refusal(prompt: Prompt, said: HookOutcome) -> str:
     return f"The prompt was refused by a hook: {said.block}{words}"
 
 
-def say_heard(turn: Turn) -> None:
+def add_hook_messages(turn: Turn) -> None:
     """Tell the model what hooks have had to say since the last step."""
     if words := turn.runtime.hooks.collect():
         turn.session.say_user([text_block(text) for text in words], meta=True)
 
 
-async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
+async def fire_post_tool_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
     """Tell hooks that all calls of an answer are settled, before the model reads the results."""
     from bridle.types.hooks.calls import PostToolBatch
 
@@ -82,7 +82,7 @@ async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
         turn.stopped_by, turn.stopped_by_hook = said.stop, True
 
 
-async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
+async def fire_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
     """What hooks say to the end of a turn: why it goes on, how it ends, or nothing."""
     if not turn.runtime.hooks.listens_to("Stop"):
         return None
@@ -105,7 +105,7 @@ async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
     return words
 
 
-async def hear_fault(turn: Turn, kind: ApiErrorKind, details: str) -> None:
+async def fire_stop_failure(turn: Turn, kind: ApiErrorKind, details: str) -> None:
     """Tell hooks that the turn ends because the model could not answer."""
     if not turn.runtime.hooks.listens_to("StopFailure"):
         return
@@ -116,7 +116,7 @@ async def hear_fault(turn: Turn, kind: ApiErrorKind, details: str) -> None:
     )
 
 
-async def hear_fallback(turn: Turn, fallback: str) -> None:
+async def fire_model_fallback(turn: Turn, fallback: str) -> None:
     """Ask hooks before another model takes over, and tell them when it has.
 
     Raises:
@@ -125,12 +125,12 @@ async def hear_fallback(turn: Turn, fallback: str) -> None:
     hooks = turn.runtime.hooks
     if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
         return
-    from bridle.engine.model_switch import hear_switch
+    from bridle.engine.model_switch import fire_model_switch
 
     def switch() -> None:
         turn.model = fallback
 
-    refused = await hear_switch(turn.session, turn.runtime, turn.model, fallback, switch=switch)
+    refused = await fire_model_switch(turn.session, turn.runtime, turn.model, fallback, switch=switch)
     if refused is not None:
         raise ProviderError(
             f"{turn.model} is overloaded, and a hook refused to go on with {fallback}: {refused}",
@@ -138,7 +138,7 @@ async def hear_fallback(turn: Turn, fallback: str) -> None:
         )
 
 
-async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> str:
+async def fire_message_display(turn: Turn, message_id: str, index: int, text: str) -> str:
     """The text as people are shown it; what is recorded and sent stays as the model wrote it."""
     from bridle.types.hooks.events import MessageDisplay
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.engine.calls.call import Call
 from bridle.engine.calls.confinement import doubt_about
 from bridle.engine.calls.parsing import parse_input
-from bridle.engine.hooks.call_hooks import hear_denial
+from bridle.engine.hooks.call_hooks import fire_permission_denied
 from bridle.engine.permissions.grants import grant
 from bridle.engine.permissions.questions import answer_to
 from bridle.engine.texts import MAY_RETRY
@@ -160,7 +160,7 @@ async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody
             remedy=remedy(denied, asked=bool(nobody)),
         )
     )
-    if denied.reason_type == "classifier" and await hear_denial(call, tool, turn, denied):
+    if denied.reason_type == "classifier" and await fire_permission_denied(call, tool, turn, denied):
         text = f"{text} {MAY_RETRY}"
     raise CallDenied(text)
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from bridle.engine.calls.call import Call
-from bridle.engine.hooks.turn_hooks import tell_person
+from bridle.engine.hooks.turn_hooks import fire_notification
 from bridle.engine.turn import Turn
 from bridle.host.first_answer import first_answer
 from bridle.types.hooks.calls import PermissionRequest
@@ -56,7 +56,7 @@ async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None
 def _tell_of_question(turn: Turn, tool: Tool) -> None:
     if not is_on(turn.runtime.env, _QUIET):
         message = f"Your approval is needed for a call of {tool.name}."
-        tell_person(turn.runtime.hooks, "permission_prompt", message)
+        fire_notification(turn.runtime.hooks, "permission_prompt", message)
 
 
 def _is_nobodys(answer: Answer) -> bool:

@@ -11,7 +11,7 @@ from bridle.engine.assignment import Assignment
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.engine.worktrees import close_place, conflict_note
+from bridle.engine.worktrees import close_agent_worktree, conflict_note
 from bridle.features.agents.channel import AgentChannel
 from bridle.features.agents.fork import fork_content
 from bridle.features.agents.log import AgentLog
@@ -157,7 +157,7 @@ class AgentRun:
             warning = await self._review(runtime)
         except BaseException:
             if work.place is not None:
-                self._clean_later(close_place(lead.runtime, work.place))
+                self._clean_later(close_agent_worktree(lead.runtime, work.place))
             raise
         finally:
             take_away()
@@ -167,7 +167,7 @@ class AgentRun:
                 self._clean_later(runtime.features.close())
             self.session.close()
             self._log.close()
-        kept = work.place is not None and not await close_place(lead.runtime, work.place)
+        kept = work.place is not None and not await close_agent_worktree(lead.runtime, work.place)
         conflicts = await conflict_note(lead.runtime, work.place) if kept and work.place else None
         return self._completed(outcome, warning=_joined(warning, conflicts), kept=kept)
 

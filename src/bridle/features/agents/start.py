@@ -11,7 +11,7 @@ import msgspec
 from bridle.engine.assignment import Assignment
 from bridle.engine.permissions.grants import grant
 from bridle.engine.turn import Turn
-from bridle.engine.worktrees import Place, open_place
+from bridle.engine.worktrees import AgentWorktree, open_agent_worktree
 from bridle.features.agents.builtin import FORK, FORK_DEFINITION, GENERAL, NOT_RESUMABLE
 from bridle.features.agents.fork import is_fork, may_fork
 from bridle.features.agents.mailbox import MAIN
@@ -103,7 +103,7 @@ async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, ca
         effort=effort_of(turn, definition, None),
         background=True,
         depth=agents.depth + 1,
-        place=Place(path=place) if isinstance(place, str) and os.path.isdir(place) else None,
+        place=AgentWorktree(path=place) if isinstance(place, str) and os.path.isdir(place) else None,
     )
     if isinstance(before := meta.get(PROCESS_SESSION), str):
         if (hired := await _hired(agents, turn, work, resumes=before)) is not None:
@@ -196,10 +196,10 @@ def model_of(
 
 async def _place(
     agents: "Agents", turn: Turn, delegation: Delegation, definition: AgentDefinition, agent_id: str
-) -> Place | None:
+) -> AgentWorktree | None:
     if (delegation.isolation or definition.isolation) is None:
         return None
-    return await open_place(turn.runtime, f"agent-{agent_id[:9]}")
+    return await open_agent_worktree(turn.runtime, f"agent-{agent_id[:9]}")
 
 
 def make_run(agents: "Agents", turn: Turn, work: Assignment, **more: Any) -> AgentRun:

@@ -10,7 +10,7 @@ import msgspec
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.turn import Turn
-from bridle.engine.worktrees import Place, close_place
+from bridle.engine.worktrees import AgentWorktree, close_agent_worktree
 from bridle.features.agents.mailbox import agent_mailbox
 from bridle.features.teams.leader_socket import START_SECONDS, LeaderSocket
 from bridle.features.teams.pane_run import PaneRun
@@ -141,7 +141,7 @@ class MemberProcesses:
                 team=card.team,
                 model=card.model,
                 background=True,
-                place=None if card.worktree is None else Place(path=card.worktree),
+                place=None if card.worktree is None else AgentWorktree(path=card.worktree),
             )
             member = self._make(turn, work, card.session_id)
             member.card, member.pid, member.birth = card, card.pid, card.birth
@@ -334,7 +334,7 @@ class MemberProcesses:
         await asyncio.to_thread(Roster(self._storage).remove, member.work.agent_id)
         await asyncio.to_thread(member.questions.clear)
         if member.work.place is not None and not member.keeps_place:
-            await close_place(turn.runtime, member.work.place)
+            await close_agent_worktree(turn.runtime, member.work.place)
 
 
 def park_seconds(env: Mapping[str, str]) -> float:

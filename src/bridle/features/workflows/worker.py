@@ -10,7 +10,7 @@ from msgspec import UNSET
 from bridle.engine.assignment import Assignment
 from bridle.engine.limits import is_overspent
 from bridle.engine.turn import Turn
-from bridle.engine.worktrees import open_place
+from bridle.engine.worktrees import open_agent_worktree
 from bridle.features.agents.registry import Agents
 from bridle.features.agents.start import gone, make_run
 from bridle.transcripts.session import Session
@@ -50,7 +50,7 @@ async def work(
         ToolError: it could not finish, and why.
     """
     if isolated:
-        place = await open_place(lead.runtime, f"agent-{assignment.agent_id[:9]}")
+        place = await open_agent_worktree(lead.runtime, f"agent-{assignment.agent_id[:9]}")
         assignment = msgspec.structs.replace(assignment, place=place)
     run = make_run(agents, lead, assignment, told=told)
     opened(run.session)

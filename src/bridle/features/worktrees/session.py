@@ -3,7 +3,7 @@
 import os
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.worktrees import open_place
+from bridle.engine.worktrees import open_agent_worktree
 from bridle.host.git import repository as git
 from bridle.host.git import worktrees
 from bridle.host.git.worktree_base import Pull, read_pull
@@ -38,7 +38,9 @@ class SessionWorktree:
         if path is not None:
             tree = Worktree(path=self._known(path), branch="", base="", repository="")
             return self._arrive(_move(workspace, tree)), ()
-        place = await open_place(self._runtime, name or f"session-{new_uuid()[:8]}", pull=pull, advice="")
+        place = await open_agent_worktree(
+            self._runtime, name or f"session-{new_uuid()[:8]}", pull=pull, advice=""
+        )
         tree = place.tree or Worktree(path=place.path, branch="", base="", repository="")
         return self._arrive(_move(workspace, tree, made=True)), place.notes
 

@@ -123,11 +123,11 @@ class ChatActions:
         if not running:
             self._tell("Nothing runs in the background.", "notice")
 
-    def let_go(self) -> None:
+    def move_calls_to_background(self) -> None:
         """Move what the conversation waits for to the background."""
-        from bridle.engine.calls.background import let_go
+        from bridle.engine.calls.background import move_calls_to_background
 
-        if not let_go(self._talk.server.runtime):
+        if not move_calls_to_background(self._talk.server.runtime):
             self._tell("Nothing that runs now can move to the background.", "info")
 
     async def _ask(self, dialog: "Confirm") -> str | None:

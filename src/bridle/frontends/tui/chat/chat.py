@@ -265,7 +265,7 @@ class Chat:
             case str() if action.startswith("command:"):
                 self.run_command("/" + action.removeprefix("command:"))
             case "task:background":
-                self._chores.let_go()
+                self._chores.move_calls_to_background()
             case "history:previous" if self._queue and self.input.is_on_first_row:
                 self._queue.take_back()
             case _:
