@@ -152,10 +152,10 @@ async def test_a_continued_plan_is_again_the_answer(tmp_path: Path):
     ("tool", "advice"),
     [
         ("ExitPlanMode", "your answer is the plan"),
-        ("EnterPlanMode", "nobody can approve"),
+        ("EnterPlanMode", "no one can approve"),
         ("AskUserQuestion", "Take the most sensible reading"),
-        ("TodoWrite", "nobody follows a task list"),
-        ("TaskCreate", "nobody follows a task list"),
+        ("TodoWrite", "no one follows a task list"),
+        ("TaskCreate", "no one follows a task list"),
     ],
 )
 async def test_a_call_of_a_tool_for_people_is_answered_with_what_to_do_instead(

@@ -36,7 +36,7 @@ async def take_arrivals(turn: Turn) -> None:
 
 
 def _follow_model(turn: Turn) -> None:
-    """Somebody chose another model: it answers from the next request on."""
+    """Another model was chosen: it answers from the next request on."""
     chosen = turn.session.state.model
     if chosen != turn.chosen_model:
         turn.model = turn.chosen_model = chosen

@@ -29,7 +29,7 @@ class CacheWatch:
     def look(self, request: ModelRequest) -> str | None:
         """The part that changed and with which the cached prefix ends; None when nothing before it did.
 
-        Another model is somebody's choice and has a cache of its own, so that is no news.
+        A change of the model is deliberate, and each model has a cache of its own: it is not reported.
         """
         key = request.session_id or ""
         sent = _Sent(
@@ -76,7 +76,7 @@ def _tool_difference(last: tuple[Any, ...], sent: tuple[Any, ...]) -> str:
 
 def _message_difference(last: Sequence[SentMessage], sent: Sequence[SentMessage]) -> str | None:
     if len(sent) < len(last):
-        return None  # Somebody went back on purpose.
+        return None  # The user went back on purpose.
     for number, (before, after) in enumerate(zip(last, sent, strict=False), 1):
         if before is after or before == after:
             continue

@@ -83,11 +83,11 @@ class Feature:
         return ()
 
     def listing(self, tools: Collection[str]) -> str | None:
-        """What the model can choose from, told when a conversation with these tools begins."""
+        """What the model can choose from, listed when a conversation with these tools begins."""
         del tools
 
     def agent_listing(self, tools: Collection[str]) -> str | None:
-        """What an agent with these tools can choose from, told when it begins."""
+        """What an agent with these tools can choose from, listed when it begins."""
         del tools
 
     def toolbox(self, toolbox: "Toolbox") -> "Toolbox":
@@ -148,12 +148,12 @@ class Feature:
         del turn
 
     def restore(self, turn: "Turn") -> Sequence[str | None]:
-        """What the model must be told again after a compaction."""
+        """Text for the model that must be repeated after a compaction."""
         del turn
         return ()
 
     def reminder(self, session: "Session") -> str | None:
-        """What a conversation should hear before its next step, once."""
+        """Text to add to a conversation before its next step, once."""
         del session
 
     def expect_call(self, tool: str) -> None:
@@ -243,11 +243,11 @@ class Feature:
         """The session continues with another conversation."""
 
     def for_agent(self, work: "Assignment") -> "Feature | None":
-        """The same for an agent of the session. None: the agent does without, and so it is unless said."""
+        """This feature for an agent of the session; None, which is the default, where an agent has none."""
         del work
 
     def for_hook_agent(self) -> "Feature | None":
-        """The same for an agent that judges for a hook, which may only read. None: it does without."""
+        """This feature for an agent that judges for a hook and may only read; None where it has none."""
 
     async def close(self) -> None:
         """The session ends."""
@@ -308,11 +308,11 @@ class Features:
         return sorted(brought, key=lambda command: command.source != "builtin")
 
     def listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
-        """What a model with these tools is told when a conversation begins, looked up anew by each call."""
+        """Listings for a model with these tools when a conversation begins, looked up anew by each call."""
         return tuple(partial(_listed, each, toolbox) for each in self.at("listing"))
 
     def agent_listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
-        """What an agent with these tools is told when it begins, looked up anew by each call."""
+        """Listings for an agent with these tools when it begins, looked up anew by each call."""
         return tuple(partial(_listed_for_agent, each, toolbox) for each in self.at("agent_listing"))
 
     def refuse_tool(self, name: str) -> str | None:
@@ -370,7 +370,7 @@ class Features:
         return next((notes for notes in found if notes is not None), None)
 
     def restored(self, turn: "Turn") -> list[str]:
-        """What the model must be told again after a compaction."""
+        """Text for the model that must be repeated after a compaction."""
         return [text for each in self.at("restore") for text in each.restore(turn) if text is not None]
 
     def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
@@ -392,7 +392,7 @@ class Features:
         return question
 
     def reminders(self, session: "Session") -> list[str]:
-        """What a conversation should hear before its next step."""
+        """Text to add to a conversation before its next step."""
         return [text for each in self.at("reminder") if (text := each.reminder(session)) is not None]
 
     async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":

@@ -72,7 +72,7 @@ def _report(task: Task, status: str, most: int) -> str:
 
 
 def _place(task: Task) -> str | None:
-    """Where the output is; None where the call that started the job has told it."""
+    """Where the output is; None where the call that started the job has said so."""
     return None if task.call_id else task.output_file
 
 

@@ -36,7 +36,7 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
     """Run one prompt to its end.
 
     Cancelling the task is the interrupt: the conversation is put in order, the result is reported, and the
-    cancellation goes on its way.
+    cancellation propagates.
     """
     turn = Turn(session, prompt, runtime)
     turn.begin()
@@ -178,8 +178,8 @@ async def _work(turn: Turn) -> Ending:
 def _tell_news(turn: Turn) -> None:
     """What has changed around the conversation stands before the step that it matters to."""
     session, runtime = turn.session, turn.runtime
-    told = None if runtime.sources.news is None else runtime.sources.news(session, runtime.toolbox)
-    if text := "\n\n".join(filter(None, (told, *runtime.features.reminders(session)))):
+    news = None if runtime.sources.news is None else runtime.sources.news(session, runtime.toolbox)
+    if text := "\n\n".join(filter(None, (news, *runtime.features.reminders(session)))):
         session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
 
 
@@ -235,6 +235,6 @@ def _ended_by_calls(turn: Turn) -> Ending | None:
 async def _cut_short(turn: Turn, step: StepEnd, so_far: str) -> Ending:
     _tell_answer(turn, so_far)
     what = "The connection kept breaking" if step.broken else "The answer kept hitting the output limit"
-    text = f"{what} after {_MOST_RESUMES} attempts to go on. Send another prompt to continue."
+    text = f"{what} after {_MOST_RESUMES} attempts to resume. Send another prompt to continue."
     await fire_stop_failure(turn, "unknown" if step.broken else "max_output_tokens", text)
     return Ending("model_error" if step.broken else "api_error", text=text, is_error=True)

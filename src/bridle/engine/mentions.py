@@ -161,7 +161,7 @@ def _resource_texts(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _decision(path: str, turn: Turn, *, typed: bool) -> Decision:
-    """What the rules say to reading this; nobody is asked, and what the user typed needs no mode."""
+    """What the rules say to reading this, without a question; what the user typed needs no mode."""
     asked = CallRequest(
         tool="Read",
         input={"file_path": path},

@@ -56,7 +56,7 @@ def window_in_use(facts: Facts, session: Session) -> Callable[[], int]:
 
 
 def has_small_window(facts: Facts) -> Callable[[str], bool]:
-    """Which models have a window so small that they are told little."""
+    """Which models have so small a window that they get a short prompt."""
     return lambda model: facts(model).context_window < SMALL_WINDOW
 
 

@@ -1,4 +1,4 @@
-"""Goes on with another model, if hooks have nothing against it."""
+"""Switches to another model, unless hooks refuse."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ async def fire_model_switch(
     """Ask hooks, switch, and tell hooks; why they refuse if they do, and then nothing changes.
 
     What they have to say to the model comes with the next step. A hook that would have the user asked
-    refuses too: whoever chooses a model has been asked already.
+    refuses too: the user was asked when they chose the model.
     """
     now = staleness(session, runtime, after)
     about: dict[str, Any] = {

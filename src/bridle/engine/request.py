@@ -11,16 +11,16 @@ from bridle.types.history import History
 from bridle.types.model import ModelRequest
 from bridle.types.usage import Usage
 
-_WORTH_TELLING = 5_000
-"""A cached prefix of fewer tokens is no loss that somebody should hear of."""
+_LEAST_REPORTED = 5_000
+"""The loss of a cached prefix with fewer tokens is not reported."""
 
 
 def next_request(turn: Turn) -> ModelRequest:
-    """The request of the next step; when it loses the cached prefix, the user is told to what."""
+    """The request of the next step; when it loses the cached prefix, the user sees why."""
     request = request_for(turn, turn.session.history)
     if (part := turn.runtime.watch.look(request)) is not None and request.cache:
         measured = turn.session.state.measured
-        if measured is not None and measured.tokens >= _WORTH_TELLING:
+        if measured is not None and measured.tokens >= _LEAST_REPORTED:
             text = f"About {measured.tokens:,} cached tokens are read anew, because of {part}."
             turn.runtime.channel.emit(Noticed(text, "info"))
     return request
@@ -53,8 +53,8 @@ def fixed_units(turn: Turn) -> int:
     if turn.fixed_units is None:
         system = turn.runtime.briefing.system(turn.model)
         tools = turn.runtime.toolbox.definitions()
-        told = msgspec.json.encode(tools).decode()
-        turn.fixed_units = sum(text_units(block["text"]) for block in system) + text_units(told)
+        listing = msgspec.json.encode(tools).decode()
+        turn.fixed_units = sum(text_units(block["text"]) for block in system) + text_units(listing)
     return turn.fixed_units
 
 

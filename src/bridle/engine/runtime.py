@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Briefing(Protocol):
-    """What the model is told besides the conversation."""
+    """Text for the model besides the conversation."""
 
     def system(self, model: str) -> tuple[TextBlock, ...]:
         """The system prompt; the same bytes at every step of a session."""
@@ -41,7 +41,7 @@ class Briefing(Protocol):
         ...
 
     def anew(self) -> list[TextBlock]:
-        """The same reminders after a compaction, with what their files say by now."""
+        """The reminders after a compaction, read from their files again."""
         ...
 
     def beside(self, paths: Sequence[str]) -> str | None:
@@ -57,9 +57,9 @@ class Briefing(Protocol):
         instructions: bool,
         listings: Sequence[Callable[[], str | None]] = (),
     ) -> "Briefing":
-        """The same for an agent of the session, with its own system prompt and model.
+        """The briefing of an agent of the session, with its own system prompt and model.
 
-        `listings` are what it can choose from, told when its conversation begins.
+        `listings` are what it can choose from, given when its conversation begins.
         """
         ...
 
@@ -211,7 +211,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float] = time.monotonic
 
     def without_shape(self) -> "Runtime":
-        """The same for work whose answers may have any shape."""
+        """This runtime for work whose answers may have any shape."""
         return msgspec.structs.replace(self, asking=msgspec.structs.replace(self.asking, shape=None))
 
     def window(self, model: str) -> Window:

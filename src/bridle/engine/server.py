@@ -150,14 +150,14 @@ class Server:
         self._session = session
         self._inbox = inbox
         self._on_work = on_work
-        """Told before each turn."""
+        """Called before each turn."""
         self._on_rest = on_rest
-        """Told whenever no turn is owed."""
+        """Called whenever no turn is pending."""
         self._turn: asyncio.Task[Outcome] | None = None
         self._begun = False
         self._stop_first = False
         self._aliases: Mapping[str, str] | None = None
-        """Names that stand for other tools; None while nobody has given any."""
+        """Names that stand for other tools; None while there are none."""
         self._ended = asyncio.Event()
         is_wired = runtime.host.arrivals is inbox
         self.runtime = runtime if is_wired else _wired(runtime, inbox)
@@ -216,7 +216,7 @@ class Server:
 
     @property
     def owed(self) -> int:
-        """How many prompts of somebody wait for a turn of their own."""
+        """How many prompts wait for a turn of their own."""
         return self._inbox.owed
 
     def waiting(self) -> list[str]:
@@ -239,7 +239,7 @@ class Server:
         return self._stop_first
 
     def note_task(self, task: Task) -> None:
-        """Tell the channel and, when a job has ended by itself, the model."""
+        """Notify the channel and, when a job ended without being stopped, the model."""
         if task.status == "running":
             self.runtime.channel.emit(TaskStarted(task))
             return

@@ -1,4 +1,4 @@
-"""The tools of a session: its own, those from outside, and which are told later."""
+"""The tools of a session: its own, those from outside, and which are loaded on demand."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ def deferring(
     session: Session,
     servers: LazyServers | None,
 ) -> "DeferredToolbox | None":
-    """The tools of the session where some come later; None where all are told at once from the start."""
+    """The tools of the session where some are loaded on demand; None where all are sent from the start."""
     if others is None and (deferral.when != "always" or not own.deferred()):
         return None
     from bridle.tools.deferred import found_before, listed_before
@@ -127,15 +127,15 @@ def news(
     if deferring is None and not sources:
         return None
 
-    def told(session: Session, offered: Toolbox) -> str | None:
+    def collect(session: Session, offered: Toolbox) -> str | None:
         tools = None if deferring is None else deferring.news(session, offered)
         return "\n\n".join(filter(None, (tools, *(source(session) for source in sources)))) or None
 
-    return told
+    return collect
 
 
 def again(deferring: "DeferredToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
-    """What the model must be told again after a compaction."""
+    """Text for the model that must be repeated after a compaction."""
     return () if deferring is None else (lambda: deferring.again(offered),)
 
 

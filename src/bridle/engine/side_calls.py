@@ -32,7 +32,7 @@ async def consult_beside(
     model: str,
     before: Sequence[SentMessage] = (),
 ) -> AssistantMessage:
-    """The same where no turn may be running; the role of the question does not count.
+    """Ask a model a question where no turn may be running; the role of the question does not count.
 
     `before` is what was said until then in a conversation that is not that of the session.
 

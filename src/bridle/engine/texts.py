@@ -14,18 +14,19 @@ CALL_LOST = "This call has no result, because the turn ended early; it may have 
 REPAIRED = "The conversation was put in order before it was sent: {faults}."
 
 RESUME_CUT = (
-    "Your last message hit the output limit. Go on exactly where it stopped: no apology, no recap. "
+    "Your last message hit the output limit. Continue exactly where it stopped: no apology, no recap. "
     "Split what is left into smaller pieces."
 )
 RESUME_BROKEN = (
-    "The connection broke in the middle of your last message. Go on exactly where it stopped, without recap."
+    "The connection broke in the middle of your last message. "
+    "Continue exactly where it stopped, without recap."
 )
-NUDGE_EMPTY = "Your last message had no visible content. Answer the user, or go on with the work."
+NUDGE_EMPTY = "Your last message had no visible content. Answer the user, or continue the work."
 DECLINED = (
     "The model declined to answer: rephrase the prompt, or choose another model with /model or --model."
 )
 NUDGE_REFUSED = (
-    "Your last message was stopped by a safety filter. If the request is fine, go on in another way; "
+    "Your last message was stopped by a safety filter. If the request is fine, continue in another way; "
     "otherwise say briefly what you cannot help with."
 )
 CLASSIFIER_CONTEXT = "hook_classifier_context"

@@ -35,7 +35,7 @@ class Ending(Struct, frozen=True):
 
 
 class Turn:
-    """The tallies of a turn; the engine's functions share one and nobody else sees it."""
+    """The tallies of a turn; the engine's functions share one, and no other code sees it."""
 
     def __init__(self, session: Session, prompt: Prompt, runtime: Runtime) -> None:
         self.session = session
@@ -72,7 +72,7 @@ class Turn:
         self.ttft_ms: int | None = None
 
     def begin(self) -> None:
-        """What waits for turns hears that one begins."""
+        """Notify what waits for turns that one begins."""
         if self.runtime.asking.shape is not None:
             self.runtime.asking.shape.begin()
         for feature in self.runtime.features.at("begin_turn"):

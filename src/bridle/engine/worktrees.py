@@ -1,4 +1,4 @@
-"""A place of its own for an agent: a work tree that git or a hook makes."""
+"""A work tree for one agent, made by git or a hook."""
 
 import os
 
@@ -13,7 +13,7 @@ from bridle.types.errors import ToolError
 from bridle.types.hooks.environment import WorktreeCreate, WorktreeRemove
 from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
 
-_WITHOUT = " Start the agent without isolation, or mend that first."
+_WITHOUT = " Start the agent without isolation, or fix that first."
 
 
 class AgentWorktree(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ async def close_agent_worktree(runtime: Runtime, place: AgentWorktree) -> bool:
 
 
 async def conflict_note(runtime: Runtime, place: AgentWorktree) -> str | None:
-    """A sentence about files that could not be merged as they are; None when all could or nobody can tell."""
+    """A sentence about files that could not be merged as they are; None when all could or it is unknown."""
     if place.tree is None:
         return None
     found = await conflicts_between(place.tree.repository, runtime.env, "HEAD", place.tree.branch)

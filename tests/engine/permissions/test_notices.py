@@ -44,7 +44,7 @@ def test_where_somebody_can_be_asked_the_usual_state_is_not_told(tmp_path: Path)
 @pytest.mark.parametrize(
     ("mode", "attended", "words"),
     [
-        ("default", False, "the rest is denied, because nobody can approve it"),
+        ("default", False, "the rest is denied, because no one can approve it"),
         ("acceptEdits", False, "reads, edits and read-only commands run"),
         ("acceptEdits", True, "the rest is asked about"),
         ("dontAsk", True, "the rest is denied."),

@@ -1,4 +1,4 @@
-"""Lets calls that the conversation waits for go on beside it, because somebody does not want to wait."""
+"""Moves calls that the conversation waits for to the background, when the user does not want to wait."""
 
 from bridle.engine.runtime import Runtime
 from bridle.host.background import BackgroundShells

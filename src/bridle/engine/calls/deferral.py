@@ -9,7 +9,7 @@ from bridle.types.block import ToolUseBlock
 
 
 async def take_up_deferred(turn: Turn, call: ToolUseBlock) -> None:
-    """Run the call from its first phase on; hooks hear of it once more."""
+    """Run the call from its first phase on; hooks are called for it again."""
     async with asyncio.TaskGroup() as group:
         calls = CallQueue(group, turn)
         calls.add(call, flaw=None, source=_source(turn.session, call["id"]))

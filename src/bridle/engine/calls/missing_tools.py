@@ -9,17 +9,17 @@ from bridle.permissions.sorted_rules import names as is_named
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect
 
-_NO_APPROVAL = "nobody can approve a plan. In plan mode your answer is the plan; else work without one."
-_NO_LIST = "nobody follows a task list. Work without one."
+_NO_APPROVAL = "no one can approve a plan. In plan mode your answer is the plan; else work without one."
+_NO_LIST = "no one follows a task list. Work without one."
 _FOR_PEOPLE = {
-    "AskUserQuestion": "nobody can answer. Take the most sensible reading and say which you took.",
+    "AskUserQuestion": "no one can answer. Take the most sensible reading and say which you took.",
     "EnterPlanMode": _NO_APPROVAL,
     "ExitPlanMode": _NO_APPROVAL,
     "TaskCreate": _NO_LIST,
     "TaskUpdate": _NO_LIST,
     "TodoWrite": _NO_LIST,
 }
-"""Tools that are not offered where nobody is there."""
+"""Tools that are not offered where no person is present."""
 
 
 def why_missing(name: str, turn: Turn) -> str:

@@ -74,7 +74,7 @@ def changes_something(tool: Tool | None, call: Call) -> bool:
 
 
 def _as_given(given: Any, parsed: Any) -> Any:
-    """The parsed value without the defaults of parameters that nobody gave."""
+    """The parsed value without the defaults of parameters that were not given."""
     match given, parsed:
         case Mapping(), dict():
             return {name: _as_given(given[name], value) for name, value in parsed.items() if name in given}
@@ -143,9 +143,9 @@ def _parameters(tool: Tool) -> str:
     fields = _fields(tool.input)
     if not fields:
         return ""
-    told = [f"{name} (required)" for name, field in fields.items() if field.required]
-    told += [name for name, field in fields.items() if not field.required]
-    return f" Parameters of {tool.name}: {', '.join(told)}."
+    names = [f"{name} (required)" for name, field in fields.items() if field.required]
+    names += [name for name, field in fields.items() if not field.required]
+    return f" Parameters of {tool.name}: {', '.join(names)}."
 
 
 def _quoted(names: list[str]) -> str:

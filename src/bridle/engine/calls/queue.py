@@ -148,7 +148,7 @@ class CallQueue:
         except asyncio.CancelledError:
             if (own := asyncio.current_task()) is None or own.cancelling():
                 raise
-            # Nobody interrupted: something that the tool waited for was cancelled.
+            # The user did not interrupt: something that the tool waited for was cancelled.
             settled = Settled(output=failure(CALL_LOST), ran=True)
         finally:
             self._running.pop(job, None)

@@ -30,7 +30,7 @@ class Repetitions:
     def __init__(self) -> None:
         self._failed: dict[bytes, int] = {}
         self._named: dict[bytes, int] = {}
-        """In which step the model was told so for the first time."""
+        """The step in which the model was first warned about a call."""
         self.loop: Loop | None = None
         """Why the turn should end."""
 
@@ -49,9 +49,9 @@ class Repetitions:
         times = self._failed[key] = self._failed.get(key, 0) + 1
         if times < _NAMED_AT:
             return output
-        told = self._named.setdefault(key, step)
+        first = self._named.setdefault(key, step)
         # Many calls of one answer are not a loop before the model could read what became of the first ones.
-        if times >= _ENDED_AT and step > told:
+        if times >= _ENDED_AT and step > first:
             self.loop = Loop(call.name, times, _beginning(output))
         return _with_note(output, _note(times))
 

@@ -24,7 +24,7 @@ class Staleness(Struct, frozen=True, kw_only=True):
 
 
 def staleness(session: Session, runtime: Runtime, model: str) -> Staleness:
-    """How the conversation stands now, for a session that would go on with `model`."""
+    """The state of the cache now, for a session that would continue with `model`."""
     last = _last_answer(session)
     if last is None:
         return Staleness(seconds=None, context_tokens=0, cache_warm=False, cache_write_usd=0.0)

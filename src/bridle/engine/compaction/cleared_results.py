@@ -22,7 +22,7 @@ def clear_when_cold(turn: Turn) -> int:
 
 
 def clear_when_full(turn: Turn) -> int:
-    """In place of a summary, if enough comes free to go on for a while; the tokens saved."""
+    """In place of a summary, if that frees enough to continue for a while; the tokens saved."""
     return _clear(turn, least=turn.runtime.window(turn.model).compact_at // _SHARE_WARM)
 
 

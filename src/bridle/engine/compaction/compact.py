@@ -31,7 +31,7 @@ Trigger = Literal["manual", "auto"]
 _MOST_FAILURES = 3
 _MOST_TRIES = 3
 _KEPT_SHARE = 10
-"""One part in so many of what may be used stays as it is when nobody asked for the compaction."""
+"""One part in so many of what may be used stays as it is in an automatic compaction."""
 _UNITS_PER_TOKEN = 4
 _FILES_SHARE = 4
 """One part in so many goes to files that are shown again."""
@@ -67,8 +67,8 @@ async def compact(
     """Replace the conversation by a summary and what must stay word for word.
 
     `keep_from` is the first entry that stays as it is; without it the newest rounds stay when the engine
-    compacts by itself, and nothing does when somebody asks for it. With `replace_from` it is the other way
-    round: that prompt and all after it give way, and what stands before it stays.
+    compacts automatically, and nothing does when the user asks for it. With `replace_from` it is the other
+    way round: that prompt and all after it give way, and what stands before it stays.
 
     Raises:
         CompactionFailed: the conversation is as it was.
@@ -113,7 +113,7 @@ class _Cut(Struct, frozen=True, kw_only=True):
     count: int
     """How many entries, from the first on, the summary is made of."""
     partly: bool = False
-    """Somebody chose the place."""
+    """The user chose where to compact."""
 
 
 class _Summary(Struct, frozen=True):
@@ -330,7 +330,7 @@ def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
 
 
 async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:
-    """Hooks hear of the compaction, and of the conversation that begins with it."""
+    """Notify hooks of the compaction, and of the conversation that begins with it."""
     hooks = turn.runtime.hooks
     await hooks.fire(PostCompact(trigger=trigger, compact_summary=summary))
     if not hooks.listens_to("SessionStart"):

@@ -1,4 +1,4 @@
-"""Keeps what the user lays down as a rule, word for word, before it can be lost."""
+"""Keeps constraints that the user sets, word for word, through every compaction."""
 
 from bridle.context.ledger import constraints_in, to_note
 from bridle.transcripts.conversation import is_prompt
@@ -23,7 +23,7 @@ def pin(session: Session, text: str) -> Ledger:
 
 
 def unpin(session: Session, pin_id: str) -> bool:
-    """Let go of a pin; False when there is none with this id."""
+    """Remove a pin; False when there is none with this id."""
     if session.state.ledger.find(pin_id) is None:
         return False
     keep_ledger(session, session.state.ledger.less(pin_id))
@@ -31,7 +31,7 @@ def unpin(session: Session, pin_id: str) -> bool:
 
 
 def keep_ledger(session: Session, ledger: Ledger) -> Ledger:
-    """Go on with another ledger, here and after a resume."""
+    """Use another ledger from now on, also after a resume."""
     session.swap(ledger=ledger)
     session.note(to_note(ledger, session.id))
     return ledger

@@ -26,7 +26,7 @@ class Compacted(Struct, frozen=True, kw_only=True):
 
 
 def last_compaction(session: Session) -> Compacted | None:
-    """The newest compaction that the conversation goes on from; None where there was none."""
+    """The newest compaction that the conversation continues from; None where there was none."""
     at = next((i for i, entry in enumerate(session.entries) if _is_line(entry)), None)
     if at is None:
         return None

@@ -1,4 +1,4 @@
-"""What hooks are told of a call, and what their words do to it."""
+"""Fires the hooks around a call and applies their answers to it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -27,7 +27,7 @@ async def fire_pre_tool_use(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
 
 
 async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> bool:
-    """Whether a call that a hook puts off can be; otherwise it goes on as if the hook had said nothing."""
+    """Whether a call that a hook puts off can be; otherwise it continues as if the hook had said nothing."""
     if turn.runtime.host.defers and await is_alone():
         return True
     why = "it is not the only one" if turn.runtime.host.defers else "someone is waiting for it"
@@ -71,7 +71,7 @@ async def fire_post_tool_use_failure(
 
 
 def notify_interrupted_call(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> None:
-    """Tell hooks of a call that was cut off; nobody can wait for them now."""
+    """Notify hooks of a call that was interrupted, without waiting for them."""
     if turn.runtime.hooks.listens_to("PostToolUseFailure"):
         event = _failure(call, tool, "The call was interrupted.", interrupted=True, seconds=seconds)
         turn.runtime.hooks.notify(event)

@@ -21,7 +21,7 @@ def covers(rule: str, tool: str, input: Mapping[str, Any], runtime: Runtime) -> 
 def covers_in(
     rule: str, tool: str, input: Mapping[str, Any], *, workspace: Workspace, env: Mapping[str, str]
 ) -> bool:
-    """The same without a session around it."""
+    """Whether a condition matches a call, without a session."""
     try:
         wanted = parse(rule, Effect.ASK)
     except ValueError:

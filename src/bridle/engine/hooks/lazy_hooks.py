@@ -1,4 +1,4 @@
-"""The hooks of a session before there are any: what runs them is made, and imported, with the first one."""
+"""The hooks of a session, loaded with the first one: what runs them is not imported before."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LazyHooks:
-    """Passes events on once somebody listens; until then an event costs a look."""
+    """Passes events on once there is a hook; until then an event costs one check."""
 
     def __init__(self, make: "Callable[[], SessionHooks]") -> None:
         self._make = make
@@ -94,7 +94,7 @@ class LazyHooks:
         return self.open().add_function(event, hook, matcher=matcher)
 
     def reload(self, layers: Sequence[Layer]) -> None:
-        """Go on with other settings from the next event on."""
+        """Use other settings from the next event on."""
         if self._made is not None or any(layer.values.get("hooks") for layer in layers):
             self.open().reload(layers)
 
@@ -109,7 +109,7 @@ class LazyHooks:
             await self._made.say_goodbye(reason)
 
     def move(self, transcript_path: str) -> None:
-        """The session goes on with another conversation, in this file."""
+        """The session continues with another conversation, in this file."""
         if self._made is not None:
             self._made.move(transcript_path)
 

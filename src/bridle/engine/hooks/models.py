@@ -26,7 +26,7 @@ from bridle.types.workspace import Workspace
 _READING = ("Read", "Grep", "Glob")
 _MOST_STEPS = 20
 _VERDICT_TOKENS = 1024
-_REPEAT = "Nobody can approve that here. Use what you may read, and answer."
+_REPEAT = "No one can approve that here. Use what you may read, and answer."
 
 
 Resolve = Callable[[str], str]
@@ -34,7 +34,7 @@ Resolve = Callable[[str], str]
 
 
 def ask_model(session: Session, runtime: Runtime, resolve: Resolve) -> AskModel:
-    """One question through the door that counts and budgets."""
+    """Ask one question, counted and charged to the budgets."""
 
     async def ask(prompt: str, *, system: str, model: str | None) -> str:
         question = Consultation(prompt=prompt, system=system, max_tokens=_VERDICT_TOKENS)
@@ -108,10 +108,10 @@ def _take_over_cost(session: Session, own: Session) -> None:
 
 
 class _Silence:
-    """Nobody looks and nobody answers."""
+    """Shows nothing, and answers no question."""
 
     def emit(self, event: Event) -> None:
-        """The session hears the verdict, not the way to it."""
+        """Events are dropped: the session needs the verdict only."""
 
     async def ask(self, question: Question) -> Answer:
         del question

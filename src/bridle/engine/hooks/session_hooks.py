@@ -71,7 +71,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     export: Callable[[str, str], None] = lambda _name, _value: None
     """Sets a variable for later commands."""
     wake: Callable[[Prompt], None] = lambda _: None
-    """Starts a turn that nobody asked for."""
+    """Starts a turn that no one asked for."""
     sandbox: Sandbox | None = None
     """The boundary that hooks run in too, when the settings say so."""
     resolve_model: Callable[[str], str] = lambda name: name
@@ -96,7 +96,7 @@ class SessionHooks:
         self._ask_host: AskHost | None = None
         self._take_host_hooks_away: Callable[[], None] = lambda: None
         self._notices: set[asyncio.Task[HookOutcome]] = set()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._prompt_id: str | None = None
         self._kept_title: tuple[str, str | None] = ("", None)
         """A transcript that was looked into, and the name that it gives the session."""
@@ -129,7 +129,7 @@ class SessionHooks:
         self.reload(basis.layers)
 
     def follow(self, parts: Callable[[], Runtime]) -> None:
-        """From now on hooks are told what holds for the parts that the session has by then."""
+        """From now on, describe the session to hooks by the parts that it has when an event happens."""
         self._parts = parts
 
     def listens_to(self, event: str) -> bool:
@@ -198,15 +198,15 @@ class SessionHooks:
         return take_away
 
     def reload(self, layers: Sequence[Layer], *, plugins: Sequence[Table] | None = None) -> None:
-        """Go on with other settings from the next event on; what is wrong with them is told once."""
+        """Use other settings from the next event on; each problem in them is reported once."""
         trusted = self._basis.trusted
         self._plugins = self._plugins if plugins is None else plugins
         self._limits = HttpLimits.of(layers, trusted=trusted)
         table = from_layers(layers, trusted=trusted, plugins=self._plugins)
         self.listeners.replace(table)
         for problem in map(str, table.problems):
-            if problem not in self._told:
-                self._told.add(problem)
+            if problem not in self._reported:
+                self._reported.add(problem)
                 self._effects.warn(problem)
         self._effects.watch_files()
 
@@ -232,7 +232,7 @@ class SessionHooks:
             await self.fire(SessionEnd(reason=reason))
 
     async def close(self) -> None:
-        """End what hooks left running; hooks that were only told something may finish if they are quick."""
+        """End what hooks left running; hooks that were only notified may finish if they are quick."""
         await self._watch.close()
         if self._notices:
             await asyncio.wait(self._notices, timeout=_LAST_NOTICES)
@@ -247,7 +247,7 @@ class SessionHooks:
             _remove_if_empty(folder)
 
     def move(self, transcript_path: str) -> None:
-        """The session goes on with another conversation, in this file."""
+        """The session continues with another conversation, in this file."""
         self._basis = replace(self._basis, transcript_path=transcript_path)
 
     async def run(self, runner: HookRunner, event: HookEvent) -> HookOutcome:
@@ -258,7 +258,7 @@ class SessionHooks:
         return said
 
     def spawn(self, runner: HookRunner, event: HookEvent) -> None:
-        """Fire an event and wait for nobody."""
+        """Fire an event without waiting for hooks."""
         if self.listens_to(event.name):
             task = asyncio.create_task(self.run(runner, event))
             self._notices.add(task)
@@ -289,9 +289,9 @@ class SessionHooks:
         approved = not origin.shared or approved_content.covers_file(origin.file)
         if approved and approved_content.covers_scripts(words):
             return True
-        told = f"{entry.event} {origin.file} {words}"
-        if told not in self._told:
-            self._told.add(told)
+        problem = f"{entry.event} {origin.file} {words}"
+        if problem not in self._reported:
+            self._reported.add(problem)
             self._effects.warn(
                 f"A hook for {entry.event} in {origin.file} did not run: it, or a script that it names, is "
                 "new or has changed since you trusted this folder. Run `bridle trust` to see and approve it."
@@ -356,7 +356,7 @@ class SessionHooks:
         return folder if self._scratchpads[folder] else None
 
     def _completed(self, event: HookEvent) -> HookEvent:
-        """The event with what only the session knows, where whoever tells of it left that out."""
+        """The event with what only the session knows, where the caller left that out."""
         match event:
             case SessionStart(session_title=None):
                 agent_type = event.agent_type or self._basis.agent_type
@@ -401,7 +401,7 @@ class SessionHooks:
 
 
 def _remove_if_empty(folder: str) -> None:
-    """Leave nothing behind of what nobody used: the folder, and the one above it if that was all."""
+    """Remove what was never used: the folder, and the one above it if it is empty then."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)
         os.rmdir(os.path.dirname(folder))

@@ -1,4 +1,4 @@
-"""Lets hooks refuse that settings which were changed on disk count."""
+"""Lets hooks refuse settings that were changed on disk."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ _SOURCES: "Mapping[str, ConfigSource]" = {
 
 
 async def fire_config_change(hooks: Hooks, before: Sequence[Layer], after: Sequence[Layer]) -> bool:
-    """Whether the new settings may count; a change of managed settings is told and cannot be refused."""
+    """Whether the new settings may count; hooks are notified of managed settings and cannot refuse them."""
     if not hooks.listens_to("ConfigChange"):
         return True
     from bridle.types.hooks.environment import ConfigChange

@@ -1,4 +1,4 @@
-"""What hooks are told of a turn, and what their words do to it."""
+"""Fires the hooks of a turn and applies their answers to it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +18,7 @@ _MOST_STOP_BLOCKS = 8
 
 
 async def fire_user_prompt_submit(turn: Turn, prompt: Prompt) -> HookOutcome:
-    """What hooks say to a prompt; text that nobody wrote is no prompt to them."""
+    """What hooks say to a prompt; they are not called for text that no person wrote."""
     if prompt.meta or not turn.runtime.hooks.listens_to("UserPromptSubmit"):
         return NOTHING_SAID
     from bridle.types.hooks.events import UserPromptSubmit
@@ -52,7 +52,7 @@ async def fire_user_prompt_expansion(
 
 
 def fire_notification(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
-    """Let hooks call somebody to the session; nobody waits for them."""
+    """Let hooks call the user to the session, without waiting for them."""
     if hooks.listens_to("Notification"):
         from bridle.types.hooks.events import Notification
 
@@ -83,7 +83,7 @@ async def fire_post_tool_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None
 
 
 async def fire_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
-    """What hooks say to the end of a turn: why it goes on, how it ends, or nothing."""
+    """What hooks say to the end of a turn: why it continues, how it ends, or nothing."""
     if not turn.runtime.hooks.listens_to("Stop"):
         return None
     from bridle.types.hooks.events import Stop
@@ -120,7 +120,7 @@ async def fire_model_fallback(turn: Turn, fallback: str) -> None:
     """Ask hooks before another model takes over, and tell them when it has.
 
     Raises:
-        ProviderError: a hook refuses; then nobody answers.
+        ProviderError: a hook refuses; then no model answers.
     """
     hooks = turn.runtime.hooks
     if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
@@ -133,7 +133,7 @@ async def fire_model_fallback(turn: Turn, fallback: str) -> None:
     refused = await fire_model_switch(turn.session, turn.runtime, turn.model, fallback, switch=switch)
     if refused is not None:
         raise ProviderError(
-            f"{turn.model} is overloaded, and a hook refused to go on with {fallback}: {refused}",
+            f"{turn.model} is overloaded, and a hook refused to continue with {fallback}: {refused}",
             kind="overloaded",
         )
 
@@ -160,23 +160,23 @@ def _crons(turn: Turn) -> list["SessionCron"]:
 
 def _running(turn: Turn) -> "list[BackgroundTask]":
     jobs = turn.runtime.workspace.jobs()
-    return [_told(task) for task in jobs if task.status == "running" and task.backgrounded]
+    return [_row(task) for task in jobs if task.status == "running" and task.backgrounded]
 
 
-def _told(task: Task) -> "BackgroundTask":
-    told: BackgroundTask = {
+def _row(task: Task) -> "BackgroundTask":
+    row: BackgroundTask = {
         "id": task.id,
         "type": task.kind,
         "status": task.status,
         "description": task.description,
     }
     if task.agent_type is None:
-        told["command"] = task.command
+        row["command"] = task.command
     else:
-        told["agent_type"] = task.agent_type
+        row["agent_type"] = task.agent_type
     if task.name is not None:
-        told["name"] = task.name
-    return told
+        row["name"] = task.name
+    return row
 
 
 def _most_blocks(turn: Turn) -> int:

@@ -43,7 +43,7 @@ class CallDenied(Exception):
 
 
 def read_call(call: Call, tool: Tool, turn: Turn) -> tuple[Call, Any]:
-    """The first phase: the call with the input that everybody goes by, and that input for its tool.
+    """The first phase: the call with the input that every later phase uses, and that input for its tool.
 
     Raises:
         ToolError: the tool cannot take it.
@@ -63,7 +63,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     decision = turn.runtime.gate.decide(case)
     doubted = isinstance(decision, Ask)
     if tool.needs_person and isinstance(decision, Allow):
-        reason = f"{tool.name} wants somebody to agree to each call"
+        reason = f"{tool.name} wants a person to agree to each call"
         decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
     decision = await turn.runtime.features.review(turn, case, decision)
     if isinstance(decision, Allow) and decision.judged:
@@ -98,7 +98,7 @@ def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
 
 
 async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> AllowedCall:
-    """Put the call to whoever can approve it; what they approve is this input or the one they give."""
+    """Ask about the call; what is approved is this input, or the one in the answer."""
     call = asked.call
     answer = await answer_to(call, tool, turn, doubt)
     if isinstance(answer, Permitted | Refused):
@@ -109,7 +109,7 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             return await _approved(asked, answer, tool, turn)
         case Refused(by_person=False):
             denied = Deny(doubt.reason, doubt.reason_type, doubt.rule, doubt.parts, doubt.suggestions)
-            await _turn_away(call, tool, turn, denied, nobody=answer.message)
+            await _turn_away(call, tool, turn, denied, no_approver=answer.message)
         case Refused():
             turn.denials.append(Denial(tool.name, call.id, call.input))
             if answer.interrupt:
@@ -142,10 +142,10 @@ async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Tur
     return msgspec.structs.replace(allowed, approved=True)
 
 
-async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody: str = "") -> NoReturn:
+async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, no_approver: str = "") -> NoReturn:
     from bridle.permissions.explanations import refusal, remedy
 
-    text = refusal(tool.name, denied, no_approver=nobody)
+    text = refusal(tool.name, denied, no_approver=no_approver)
     turn.denials.append(Denial(tool.name, call.id, call.input))
     turn.runtime.channel.emit(
         PermissionDenied(
@@ -157,7 +157,7 @@ async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody
             reason_type=denied.reason_type,
             parts=denied.parts,
             suggestions=denied.suggestions,
-            remedy=remedy(denied, asked=bool(nobody)),
+            remedy=remedy(denied, asked=bool(no_approver)),
         )
     )
     if denied.reason_type == "classifier" and await fire_permission_denied(call, tool, turn, denied):
@@ -198,7 +198,7 @@ def standing(turn: Turn) -> SessionPosition:
             sandbox is not None and runtime.gate.sandbox_allows and sandbox.covers(command)
         ),
         may_leave_sandbox=sandbox is None or sandbox.may_be_left,
-        # Where nobody answers, the channel says so; then an ask is a denial.
+        # Where no one answers, the channel says so; then an ask is a denial.
         attended=True,
         trusted=runtime.gate.trusted,
         env=runtime.env,

@@ -1,4 +1,4 @@
-"""What somebody agrees to beyond one call: rules, a mode, folders; for the session first, then for good."""
+"""Approvals beyond one call: rules, a mode, folders; for the session first, then saved."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from bridle.types.permission import Mode, PermissionUpdate
 
 
 async def grant(turn: Turn, updates: Iterable[Mapping[str, Any]]) -> None:
-    """Apply updates to the session and write those that are meant to last; what is wrong with one is told."""
+    """Apply updates to the session and write those that are meant to last; problems are reported."""
     for given in updates:
         try:
             update = read_update(given)

@@ -29,7 +29,7 @@ class _Standing(Struct, frozen=True):
 
 
 class PermissionNotices:
-    """What one session may do, as far as the model has been told."""
+    """What one session may do, as far as the model knows."""
 
     def __init__(
         self,
@@ -47,23 +47,23 @@ class PermissionNotices:
         self._sandboxed = sandboxed
         """Commands run unasked inside a sandbox."""
         self._silent = silent
-        """The model is told only what it must know."""
-        self._told: _Standing | None = None
+        """The model gets only what it must know."""
+        self._known: _Standing | None = None
 
     def opening(self) -> str | None:
         """What holds when a conversation begins; nothing where all is as usual and a person can be asked."""
-        self._told = now = self._now()
+        self._known = now = self._now()
         return None if self._silent else self._described(now)
 
     def news(self, session: Session) -> str | None:
-        """What has changed since the model was told, in a line."""
+        """What has changed since the last notice to the model, in a line."""
         if session is not self._session or self._silent:
             return None
         now = self._now()
-        told, self._told = self._told, now
-        if told is None:
+        before, self._known = self._known, now
+        if before is None:
             return self._described_again(now)
-        changes = "; ".join(self._changes(told, now)) if told != now else ""
+        changes = "; ".join(self._changes(before, now)) if before != now else ""
         return f"Permissions have changed: {changes}." if changes else None
 
     def _now(self) -> _Standing:
@@ -77,8 +77,8 @@ class PermissionNotices:
         return "\n".join((MARK, *lines)) if lines else None
 
     def _described_again(self, now: _Standing) -> str | None:
-        """What a resumed conversation must be told: nothing if it says the same already."""
-        before = _last_told(self._session)
+        """The notice for a resumed conversation: none if it says the same already."""
+        before = _last_notice(self._session)
         present = self._described(now)
         if present is None and before is not None and now.mode != "plan":
             present = f"{MARK}\nMode {self._mode(now.mode)}, and there are no rules."
@@ -95,20 +95,20 @@ class PermissionNotices:
                 commands = "commands in the sandbox" if self._sandboxed else "read-only commands"
                 rest = "denied" if mode == "dontAsk" else "asked about"
                 if mode != "dontAsk" and not self._attended:
-                    rest = "denied, because nobody can approve it"
+                    rest = "denied, because no one can approve it"
                 runs = f"reads{edits} and {commands} run in the working folders"
                 return f"{mode}: {runs}, the rest is {rest}"
 
-    def _changes(self, told: _Standing, now: _Standing) -> Iterator[str]:
+    def _changes(self, before: _Standing, now: _Standing) -> Iterator[str]:
         # Plan mode has reminders of its own.
-        if now.mode not in (told.mode, "plan"):
+        if now.mode not in (before.mode, "plan"):
             yield f"mode {self._mode(now.mode)}"
         for effect in Effect:
             began, ended = _CHANGES[effect]
-            yield from _named(began, _missing(now.rules, told.rules, effect))
-            yield from _named(ended, _missing(told.rules, now.rules, effect))
-        yield from _named("new working folder", [each for each in now.folders if each not in told.folders])
-        gone = [each for each in told.folders if each not in now.folders]
+            yield from _named(began, _missing(now.rules, before.rules, effect))
+            yield from _named(ended, _missing(before.rules, now.rules, effect))
+        yield from _named("new working folder", [each for each in now.folders if each not in before.folders])
+        gone = [each for each in before.folders if each not in now.folders]
         yield from _named("no longer a working folder", gone)
 
 
@@ -139,7 +139,7 @@ def _named(label: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{label} {', '.join(names[:_MOST_RULES])}{more}"
 
 
-def _last_told(session: Session) -> str | None:
+def _last_notice(session: Session) -> str | None:
     """The newest reminder about permissions that stands in the conversation."""
     for entry in reversed(session.entries):
         if entry["type"] != "user" or not entry.get("isMeta"):

@@ -1,4 +1,4 @@
-"""Puts a doubt of the gate to whoever can settle it: a person, a host program, or a hook in their place."""
+"""Asks about a call that the gate is unsure of: a person, a host program, or a hook in their place."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ async def answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
     question = _question(call, tool, turn, doubt)
     if not hooks.listens_to("PermissionRequest") and not hooks.listens_to("Notification"):
         return await turn.runtime.channel.ask(question)
-    # The question goes out before hooks are told of it.
+    # The question goes out before hooks are notified of it.
     asked = asyncio.ensure_future(turn.runtime.channel.ask(question))
 
     async def stand_in() -> Answer | None:

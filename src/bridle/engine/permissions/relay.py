@@ -1,4 +1,4 @@
-"""Questions about permission put to channels as well: whoever answers first decides."""
+"""Sends permission questions to MCP channels as well: the first answer decides."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What rules say about the parts of a run that nobody is asked about by themselves."""
+"""What rules say about the parts of a run, which are not asked about one by one."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ def objection(turn: Turn, tool: str, field: str, name: str) -> Ask | Deny | None
 
 
 async def require(tool: Tool, input: dict[str, Any], turn: Turn) -> None:
-    """Put a part of a run to whoever can approve it.
+    """Ask about a part of a run where a rule says so.
 
     Raises:
-        ToolError: a rule denies it, or asks about it and nobody agrees.
+        ToolError: a rule denies it, or asks about it and no one agrees.
     """
     given = Call(id=f"{tool.name.lower()}_{turn.id}", name=tool.name, input=input)
     try:
