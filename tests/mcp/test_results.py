@@ -39,7 +39,7 @@ def test_image_becomes_a_block_that_the_api_takes(tmp_path: Path):
 
 
 def test_image_is_made_small_enough(tmp_path: Path):
-    from bridle.session.parts.mcp_wiring import fit_image
+    from bridle.session.parts.mcp_context import fit_image
 
     image = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
     (block,) = _output(tmp_path, {"content": [image]}, fit=fit_image).content

@@ -275,7 +275,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("MCP_TIMEOUT", "number", "mcp/timeouts", "How long a server may take to start", default=30_000),
     Variable("MCP_TOOL_TIMEOUT", "number", "mcp/timeouts", "How long a call of a server may take", default=100_000_000),
     Variable("MCP_CONNECT_TIMEOUT_MS", "number", "mcp/timeouts", "How long a start that waits for servers waits", default=5_000),
-    Variable("MCP_CONNECTION_NONBLOCKING", "switch", "parts/mcp_wiring", "Start without waiting for servers"),
+    Variable("MCP_CONNECTION_NONBLOCKING", "switch", "parts/mcp_context", "Start without waiting for servers"),
     Variable("MCP_SERVER_CONNECTION_BATCH_SIZE", "number", "mcp/timeouts", "Local servers that are started at the same time", default=3),
     Variable("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "number", "mcp/timeouts", "Remote servers that are connected at the same time", default=20),
     Variable("MCP_CLIENT_SECRET", "text", "auth/login", "OAuth client secret"),

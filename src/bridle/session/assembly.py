@@ -150,7 +150,7 @@ def _gate(base: SessionBase) -> Gate:
 
 
 async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBriefing:
-    """What the model is told in a folder."""
+    """Write the briefing of the model for a folder."""
     style = chosen_style(parts.extensions, place.config.settings.output_style, warn=base.warn)
     return await brief(
         place,

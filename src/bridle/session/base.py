@@ -41,7 +41,7 @@ class Shells:
         self._storage = storage
         self._made: BackgroundShells | None = None
         self.on_change: Callable[[Task], None] = lambda _: None
-        """Told when a command begins or ends."""
+        """Called when a command begins or ends."""
 
     def make(self) -> Tasks:
         from bridle.host.background import BackgroundShells

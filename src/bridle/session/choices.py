@@ -91,15 +91,15 @@ def choose_tools(
 
 
 def _rarely_used(options: SessionOptions, env: Mapping[str, str]) -> set[str]:
-    """Tools of the list of tasks that are told by name alone."""
+    """Task list tools that are loaded on demand: the model sees their names only."""
     if options.place == "print":
-        return _TASK_TOOLS  # Nobody follows the list.
+        return _TASK_TOOLS  # No one follows the list.
     # The model knows the list that it keeps; members of a team must look what others have done.
     return set() if any(is_on(env, name) for name in _TEAMS) else {"TaskGet", "TaskList"}
 
 
 def _without_use(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:
-    """The tools that nobody has asked for where only answers are printed."""
+    """The tools that are left out where only answers are printed, unless a flag or rule names them."""
     if options.place != "print" or options.is_hosted:
         return set()
     asked = {rule.tool for rule in rules if rule.effect is Effect.ALLOW}
@@ -116,7 +116,7 @@ def _absent(*, languages: bool, advised: bool, enabled: frozenset[str]) -> froze
 
 
 def choose_deferral(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
-    """When tools are told by name alone; never where the tool that finds them is not offered."""
+    """When tools are loaded on demand; never where the tool that finds them is not offered."""
     listed = options.tools
     named = None if listed is None else [name for part in listed for name in split_rules(part)]
     removed = any(

@@ -1,4 +1,4 @@
-"""Begins the conversation of a session, or goes on with one."""
+"""Begins the conversation of a session, or continues one."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
-    """Begin a conversation, or go on with one.
+    """Begin a conversation, or continue one.
 
     Raises:
         SessionError: there is no such conversation, or it cannot be opened.
@@ -64,7 +64,7 @@ def storage_of(setup: Setup, session: Session) -> str:
     """Where large outputs go: beside the transcript, or below the temporary folder when there is none."""
     if setup.options.no_session_persistence:
         base = setup.env.get("CLAUDE_CODE_TMPDIR") or setup.env.get("TMPDIR") or "/tmp"
-        # Nobody else can know the name before the folder is there.
+        # No other user can know the name before the folder is there.
         return os.path.join(base, f"bridle-{session.id}")
     return os.path.join(project_dir(setup.cwd, setup.env), session.id)
 
@@ -76,7 +76,7 @@ def transcript_of(setup: Setup, session: Session) -> str | None:
 
 
 def recall_files(session: Session, workspace: Workspace) -> None:
-    """A resumed conversation may go on editing what it has read."""
+    """A resumed conversation may edit the files that it has read."""
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
     if any(results):
         from bridle.tools.files.shown_files import remember
@@ -89,7 +89,7 @@ def _name(session: Session, title: str) -> None:
 
 
 def _continue(setup: Setup, place: store.TranscriptPath) -> Session:
-    """Go on with a conversation; without one to continue, a new one begins."""
+    """Continue a conversation; without one to continue, a new one begins."""
     from bridle.transcripts import resume
 
     options = setup.options

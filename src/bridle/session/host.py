@@ -27,7 +27,7 @@ def _warn(text: str) -> None:
 
 
 def _nothing() -> None:
-    """No one asked to be told."""
+    """The default: no one listens."""
 
 
 class Host(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Host(Struct, frozen=True, kw_only=True):
     defers: bool = True
     """Hooks may put calls off to a later run."""
     greets: bool = True
-    """Hooks are told that the session begins."""
+    """Hooks are notified that the session begins."""
 
     @property
     def answers(self) -> bool:

@@ -137,7 +137,7 @@ class SessionSettings:
         return True
 
     def _take_variables(self, config: Config) -> None:
-        """Set what the settings set, and take back what they set before and nobody has changed since."""
+        """Set what the settings set, and unset what they set before, unless it was changed since."""
         setup = self._setup
         before = environment(self._counting, {}, trusted=setup.trusted)
         now = environment(config, {}, trusted=setup.trusted)

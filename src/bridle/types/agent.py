@@ -39,7 +39,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     """Said again at every turn."""
     auto_compact_window: int | None = None
     listed: bool = True
-    """Whether the model hears of it without being told: not of agents that commands of the user start."""
+    """Whether the model is offered the agent: not one that only commands of the user start."""
 
     @property
     def prompt(self) -> str:

@@ -10,7 +10,7 @@ SCOPES: tuple[Scope, ...] = ("run", "agent", "project", "day")
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """What may be used in one scope; None for as much as somebody likes."""
+    """What may be used in one scope; None for no limit."""
 
     usd: float | None = None
     tokens: int | None = None

@@ -7,7 +7,7 @@ from bridle.types.question import Answer, Question
 
 
 class Channel(Protocol):
-    """Whoever is on the other end: a terminal, a pipe, a host program, a parent agent."""
+    """The other end of the engine: a terminal, a pipe, a host program, a parent agent."""
 
     def emit(self, event: Event) -> None:
         """Take note of an event; never blocks and never fails the turn."""

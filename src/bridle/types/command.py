@@ -30,7 +30,7 @@ class Asks(Struct, frozen=True, kw_only=True, tag="asks"):
     agent: str | None = None
     """Run in an agent of its own of this type, instead of in the conversation."""
     background: bool = False
-    """The agent works while the conversation goes on."""
+    """The agent works while the conversation continues."""
 
 
 class Says(Struct, frozen=True, tag="says"):
@@ -52,7 +52,7 @@ class Resets(Struct, frozen=True, kw_only=True, tag="resets"):
     """The conversation is another one from here on."""
 
     session_id: str | None = None
-    """The conversation to go on with; None for a new one."""
+    """The conversation to continue; None for a new one."""
     trigger: Literal["clear", "resume", "branch", "rewind"] = "clear"
     name: str | None = None
 
@@ -86,7 +86,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """What its mention costs in every request."""
 
     def listing(self) -> Mapping[str, Any]:
-        """The command as hosts are told of it."""
+        """The command as it is listed for hosts."""
         listed: dict[str, Any] = {
             "name": self.name,
             "description": self.description,
@@ -116,7 +116,7 @@ class Commands(Protocol):
         ...
 
     def nearest(self, name: str) -> str | None:
-        """The name that somebody probably meant."""
+        """The name that was probably meant."""
         ...
 
 

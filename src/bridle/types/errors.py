@@ -39,7 +39,7 @@ class SessionError(BridleError):
 
 
 class ToolError(BridleError):
-    """A tool call failed in a way that the model should read and mend."""
+    """A tool call failed in a way that the model should read and fix."""
 
 
 class CommandStopped(ToolError):

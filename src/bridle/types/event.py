@@ -24,7 +24,7 @@ class TurnStarted(Struct, frozen=True, kw_only=True, tag="turn_started"):
     uuid: str
     """The prompt's entry."""
     meta: bool = False
-    """Nobody typed this prompt."""
+    """No person typed this prompt."""
     prompt_uuid: str | None = None
     """The sender's own id for it."""
 
@@ -105,7 +105,7 @@ class Withdrawn(Struct, frozen=True, tag="withdrawn"):
 
 
 class UserTextAdded(Struct, frozen=True, kw_only=True, tag="user_said"):
-    """Text that the engine added in the user's name: a nudge to go on, an interrupt marker."""
+    """Text that the engine added in the user's name: a nudge to continue, an interrupt marker."""
 
     uuid: str
     timestamp: str
@@ -143,7 +143,7 @@ class ToolFinished(Struct, frozen=True, kw_only=True, tag="tool_finished"):
 
 
 class PermissionDenied(Struct, frozen=True, kw_only=True, tag="permission_denied"):
-    """A call was turned away without asking anybody."""
+    """A call was denied without a question."""
 
     call_id: str
     tool: str
@@ -156,7 +156,7 @@ class PermissionDenied(Struct, frozen=True, kw_only=True, tag="permission_denied
     suggestions: tuple[PermissionUpdate, ...] = ()
     """Changes that would allow it."""
     remedy: str = ""
-    """The same as a sentence, or that nothing would."""
+    """The suggestions as a sentence, or that nothing would allow it."""
 
 
 class RetryScheduled(Struct, frozen=True, kw_only=True, tag="retry_scheduled"):
@@ -182,7 +182,7 @@ class TaskStarted(Struct, frozen=True, tag="task_started"):
 
 
 class TaskProgressed(Struct, frozen=True, tag="task_progressed"):
-    """An agent has made one more call, or somebody has put into words what it does."""
+    """An agent has made one more call, or there is a new summary of its work."""
 
     task: Task
     summary: str | None = None
@@ -228,7 +228,7 @@ class Noticed(Struct, frozen=True, tag="noticed"):
     text: str
     level: Literal["info", "notice", "suggestion", "warning"] = "info"
     prevents: bool = False
-    """Something does not go on because of it."""
+    """Something does not continue because of it."""
 
 
 class CommandReplied(Struct, frozen=True, tag="command_said"):
@@ -239,7 +239,7 @@ class CommandReplied(Struct, frozen=True, tag="command_said"):
 
 
 class ConversationReset(Struct, frozen=True, kw_only=True, tag="conversation_reset"):
-    """The session goes on with another conversation: a new one, or one from disk."""
+    """The session continues with another conversation: a new one, or one from disk."""
 
     before: str
     """The id that the session had."""

@@ -54,7 +54,7 @@ class History:
         del self._links[max(0, length - 1) :]
 
     def extended(self, message: SentMessage) -> "History":
-        """The same conversation with one more message; what is encoded already need not be encoded again."""
+        """This conversation with one more message; what is encoded already need not be encoded again."""
         longer = History()
         longer.messages = [*self.messages, message]
         longer.origins = [*self.origins, None]

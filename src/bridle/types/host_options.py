@@ -1,4 +1,4 @@
-"""What a host program brings to a session when it introduces itself."""
+"""What a host program sets for a session with its `initialize` request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     agents: Mapping[str, Mapping[str, Any]] = {}
     """Definitions of sub-agents by name."""
     skills: tuple[str, ...] | None = None
-    """The only skills that the model is told of; None for all."""
+    """The only skills that are listed for the model; None for all."""
     servers: HostServers = HostServers()
     plan_mode_instructions: str | None = None
     tool_aliases: Mapping[str, str] = {}

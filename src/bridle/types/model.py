@@ -75,7 +75,7 @@ class ThinkingArrived(Struct, frozen=True):
 
 
 class PieceArrived(Struct, frozen=True):
-    """A part of a block that nobody shows as it grows: tool input, a signature, a citation."""
+    """A part of a block that is not shown as it grows: tool input, a signature, a citation."""
 
     index: int
     wire: bytes
@@ -133,7 +133,7 @@ class LimitReported(Struct, frozen=True):
     """The service said how much of a limit is used up, and it is not what it said before."""
 
     info: Mapping[str, Any]
-    """`status`, and where told `resetsAt`, `rateLimitType`, `utilization`, `overageStatus`."""
+    """`status`, and where known `resetsAt`, `rateLimitType`, `utilization`, `overageStatus`."""
 
 
 class Repaired(Struct, frozen=True):
@@ -173,5 +173,5 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...

@@ -1,10 +1,10 @@
-"""Names of the tools with which a model finds and calls those that it is told by name alone."""
+"""Names of the tools with which a model finds and calls tools that are loaded on demand."""
 
 from collections.abc import Mapping
 from typing import Any
 
 SEARCH = "ToolSearch"
-"""Finds and loads tools that are told by name alone."""
+"""Finds and loads tools of which the model sees only the names."""
 CALL = "CallTool"
 """Calls a tool that was loaded, at services whose list of tools would have to change for that."""
 

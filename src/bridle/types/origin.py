@@ -67,7 +67,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
     @property
     def is_person(self) -> bool:
-        """The same, or a person elsewhere to whom the user has given access."""
+        """Whether the user says it, or a person elsewhere to whom the user has given access."""
         return self.source in _PEOPLE
 
     @property

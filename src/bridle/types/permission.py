@@ -10,7 +10,7 @@ from bridle.types.sandbox import Refusal, Sandbox, View
 from bridle.types.shell import Reading
 
 Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "bubble"]
-"""`bubble` is for sub-agents whose questions go to the channel of their parent; nobody can choose it."""
+"""`bubble` is for sub-agents whose questions go to the channel of their parent; no one can choose it."""
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
 
 _MOST_DENIALS_IN_A_ROW = 3
@@ -180,7 +180,7 @@ class Case(Struct, frozen=True, kw_only=True):
     local_host: bool = False
     """The address named is this machine or in a network around it."""
     attended: bool = False
-    """Somebody may be asked, so that plan mode asks about what it would refuse."""
+    """A person may be asked, so that plan mode asks about what it would refuse."""
     checkout: str | None = None
     """The main checkout of the repository, while the session must leave it as it is."""
 
@@ -189,7 +189,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """Every file that the call names, as far as that can be told."""
+        """Every file that the call names, as far as that is known."""
         parts = self.reading.parts if self.reading is not None else ()
         named = (path for part in parts for path in (*part.reads, *part.writes))
         return (*self.access.reads, *self.access.writes, *named)
@@ -206,7 +206,7 @@ class Permit(Struct, frozen=True, kw_only=True):
     view: View | None = None
     """What a command that only judgement allowed is held to; None when something else allowed it."""
     refused: Callable[[Refusal], None] = lambda _: None
-    """Hears of what a view kept a command from that runs beside the conversation."""
+    """Called with what a view kept a background command from."""
     hides: Callable[[str], bool] = lambda _: False
     """Whether a rule keeps the file at this absolute path from being read."""
 

@@ -1,4 +1,4 @@
-"""What the engine may ask whoever is on the other end, and what they may answer."""
+"""What the engine may ask the other end of its channel, and what that may answer."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -89,7 +89,7 @@ class Refused(Struct, frozen=True, kw_only=True, tag="refused"):
     message: str
     interrupt: bool = False
     by_person: bool = True
-    """False when nobody could be asked."""
+    """False when no one could be asked."""
     origin: Origin | None = None
     """Who gave the answer; None where that is not known."""
 

@@ -51,7 +51,7 @@ class Sandbox(Protocol):
     def confine(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pass_fds: tuple[int, ...] = ()
     ) -> Confined:
-        """The same program inside the boundary, with the standard descriptors and `pass_fds` open.
+        """The program inside the boundary, with the standard descriptors and `pass_fds` open.
 
         Raises:
             ToolError: the boundary cannot be set up; nothing runs without it.
@@ -59,7 +59,7 @@ class Sandbox(Protocol):
         ...
 
     def under(self, denials: Denials) -> "Sandbox":
-        """The same boundary, closed further for one command; `close` is for the whole only."""
+        """This boundary, closed further for one command; `close` is for the whole only."""
         ...
 
     def annotate(self, output: str, *, failed: bool, command: str = "") -> str:

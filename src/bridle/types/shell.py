@@ -15,9 +15,9 @@ class Part(Struct, frozen=True, kw_only=True):
     deny_forms: tuple[str, ...] = ()
     """The texts that a deny or ask rule may match: any assignment, wrapper, quote or escape taken off too."""
     open_forms: tuple[str, ...] = ()
-    """Texts of the same kind in which a zero character stands for a subcommand that cannot be told."""
+    """Texts of the same kind in which a zero character stands for an unknown subcommand."""
     unseen: str | None = None
-    """Why it cannot be told which programs it runs: asked about where a rule denies or asks by command."""
+    """Why it is unknown which programs it runs: asked about where a rule denies or asks by command."""
     feeds: bool = False
     """What it prints goes to another command, to a file, or into a word of one."""
     harmless: bool = False
@@ -40,16 +40,16 @@ class Part(Struct, frozen=True, kw_only=True):
     """Paths that its words name and that it may read, although that is not certain; for rules that deny or
     ask only."""
     unclear: str | None = None
-    """Why it cannot be told what it writes or runs: an expansion or glob in a write, a name from a variable.
+    """Why it is unknown what it writes or runs: an expansion or glob in a write, a name from a variable.
     No rule with a wildcard makes up for it."""
     redirects_unclear: bool = False
-    """It cannot be told where one of its redirections leads."""
+    """It is unknown where one of its redirections leads."""
     critical: str | None = None
     """Why no rule and no mode may approve it: it removes something that must not go."""
     programs: tuple[str, ...] = ()
     """The programs that it starts, wrappers first: what is known of it holds for those of the system only."""
     runs_in: tuple[str, ...] = ()
-    """The directories that it may run in, where that can be told."""
+    """The directories that it may run in, where they are known."""
     copies: tuple[tuple[str, str], ...] = ()
     """From where to where it takes whole folders, so that what is in them counts as written, too."""
     walks: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ _UNSEEN = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
     "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U000e0000-\U000e0fff"
 )
-"""Characters that nobody sees, besides those that Python calls white space."""
+"""Invisible characters, besides those that Python calls white space."""
 _BLANKS = re.compile(f"[\\s{_UNSEEN}]+")
 _LINE = re.compile(f"[\\s{_UNSEEN}]*[/\uff0f]([^/\uff0f\\s{_UNSEEN}]+)(?=[\\s{_UNSEEN}]|$)")
 _NAME = re.compile(r"[\w.:-]+")
@@ -24,7 +24,7 @@ class SlashLine(Struct, frozen=True):
     name: str
     """As it was written."""
     plain: str
-    """The same in small, ordinary letters."""
+    """The name in lower case and ordinary letters."""
     rest: str
     """What stands behind the name and the blanks that follow it."""
 
@@ -32,7 +32,7 @@ class SlashLine(Struct, frozen=True):
 def read_slash_line(text: str) -> SlashLine | None:
     """The name behind a slash at the start of a text, and the rest; None where none stands there.
 
-    Blanks of every kind and characters that nobody sees may stand before the slash and end the name; a wide
+    Blanks of every kind and invisible characters may stand before the slash and end the name; a wide
     slash is a slash. A name with another slash in it is a path.
     """
     match = _LINE.match(text)

@@ -40,7 +40,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def encodable_value(value: Any) -> Any:
-    """The same for every text inside a JSON-like value."""
+    """A JSON-like value in which every text can be encoded."""
     match value:
         case str():
             return encodable(value)

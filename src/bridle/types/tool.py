@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Input = TypeVar("Input", bound=Struct)
 
 UNLISTED = Meta(extra_json_schema={"unlisted": True})
-"""Marks a parameter that is accepted and not told to the model: an old name, or one that others fill in."""
+"""Marks a parameter that is accepted and hidden from the model: an old name, or one that others fill in."""
 
 
 Delegate = Callable[["Delegation"], Awaitable["AgentReport"]]
@@ -56,16 +56,16 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     session_id: str
     workspace: Workspace
     storage: str
-    """A private directory for this session's large outputs; made by whoever writes there first."""
+    """A private directory for this session's large outputs; made by the first write."""
     env: Mapping[str, str]
     """The environment for child processes, and for limits that users set by variables."""
     progress: Callable[[str], None]
-    """Show that work goes on: the newest output of a long call."""
+    """Show progress: the newest output of a long call."""
     ask: Callable[[Question], Awaitable[Answer]]
     consult: Callable[[Consultation], Awaitable[AssistantMessage]]
     permit: Permit = Permit()
     changes: "Changes | None" = None
-    """What is told before files change; None where nothing is to be put back."""
+    """Called by tools before files change; None where changes are not kept for undo."""
     agent_id: str | None = None
     """The agent that makes the call; None for the main thread."""
     offered: Callable[[], Sequence[str]] = tuple
@@ -82,7 +82,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
         return self.services(key)
 
     def need(self, key: Service[Offered]) -> Offered:
-        """The same for a tool that can do nothing without it.
+        """What a feature offers under a key, for a tool that can do nothing without it.
 
         Raises:
             ToolError: no feature of this session offers it.
@@ -123,21 +123,21 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Longer results go to a file with a preview left behind; None means that the tool bounds itself."""
     interrupt: Literal["cancel", "block"] = "cancel"
     definition: ToolDefinition | None = None
-    """What the model is told, for tools that come from outside and are not in the catalogue."""
+    """The definition for the model, for tools from outside that are not in the catalogue."""
     describe: Callable[[], ToolDefinition] | None = None
     """Makes the definition when it is wanted, for tools of which there may be very many."""
     description: str = ""
     """All that is said about it, where `describe` makes the definition."""
     deferred: bool = False
-    """Told to the model by name alone until it asks for more, where tools can be searched for."""
+    """The model sees its name only until it asks for more, where tools are loaded on demand."""
     search_hint: str = ""
     """Words to find it by besides its name and description."""
     server: Mapping[str, str] | None = None
-    """The MCP server that serves it, as hooks and hosts are told: `name` and `source`."""
+    """The MCP server that serves it, for hooks and hosts: `name` and `source`."""
     shell: Literal["", "awaited", "background"] = ""
     """Whether it runs shell commands, and whether its calls last as long as they do."""
     needs_person: bool = False
-    """Somebody must agree to each call, whatever rules and modes allow."""
+    """A person must agree to each call, whatever rules and modes allow."""
 
     def own_definition(self) -> ToolDefinition | None:
         """The definition of a tool that comes from outside."""
@@ -148,7 +148,7 @@ class Toolbox(Protocol):
     """The tools that this session offers."""
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """What the model is told, in a stable order."""
+        """The definitions for the model, in a stable order."""
         ...
 
     def names(self) -> tuple[str, ...]: ...

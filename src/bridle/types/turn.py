@@ -33,7 +33,7 @@ Priority = Literal["now", "next", "later"]
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """What somebody asks for."""
+    """A request to the session."""
 
     content: str | list[UserBlock]
     origin: Origin
@@ -48,7 +48,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     verbatim: bool = False
     """A program composed it: nothing in it is a command or a mention."""
     beside: tuple[UserBlock, ...] = ()
-    """What the model reads with it and nobody typed: the text of a command, files that it mentions."""
+    """What the model reads with it and no person typed: the text of a command, files that it mentions."""
     rules: tuple[Rule, ...] = ()
     """What is allowed for the length of its turn."""
     model: str | None = None

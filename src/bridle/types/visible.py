@@ -30,14 +30,14 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """The same for a name or another text that is one line, whatever is in it: breaks and tabs are named."""
+    """`visible` for a name or another text of one line: line breaks and tabs are shown by name, too."""
     if text.isascii() and text.isprintable():
         return text
     return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
 def visible_prose(text: str) -> str:
-    """The same for answers and other prose: hints about breaks and order are left out, not named."""
+    """`visible` for answers and other prose: hints about breaks and order are left out, not named."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     import re

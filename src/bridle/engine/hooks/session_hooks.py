@@ -124,7 +124,7 @@ class SessionHooks:
             sandbox=basis.sandbox,
         )
         self._background = BackgroundHooks(rewake=self._rewake, tell=self._effects.warn, cut=cut_into(folder))
-        self._around = self._surroundings(folder)
+        self._around = self._runner_context(folder)
         self._runner = HookRunner(self.listeners, self._around)
         self.reload(basis.layers)
 
@@ -264,7 +264,7 @@ class SessionHooks:
             self._notices.add(task)
             task.add_done_callback(self._notices.discard)
 
-    def _surroundings(self, folder: str) -> RunnerContext:
+    def _runner_context(self, folder: str) -> RunnerContext:
         runtime = self._parts()
         return RunnerContext(
             handlers=self._handlers(runtime.env),

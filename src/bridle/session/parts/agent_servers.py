@@ -11,7 +11,7 @@ from bridle.mcp.servers import Servers
 from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.session.parts.mcp import sampler
-from bridle.session.parts.mcp_wiring import read_server, surroundings
+from bridle.session.parts.mcp_context import read_server, servers_context
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ConfigError, ToolError
 
@@ -49,7 +49,7 @@ async def open_agent_servers(base: SessionBase, definition: AgentDefinition) -> 
     company = RequestContext(
         roots=lambda: workspace.roots, ask=base.channel.ask, hooks=lambda: base.hooks, sample=sampler(base)
     )
-    servers = Servers(found, surroundings(base, company, cwd=workspace.cwd))
+    servers = Servers(found, servers_context(base, company, cwd=workspace.cwd))
     await servers.settle()
     return AgentServers(tools=servers.tools, close=servers.close)
 

@@ -1,4 +1,4 @@
-"""Writes what the model is told before the first prompt."""
+"""Writes what the model reads before the first prompt."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING

@@ -91,7 +91,7 @@ class Style(Struct, frozen=True, kw_only=True):
 
 
 def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[str], None]) -> Style:
-    """The output style that counts, read; one that is not there is told and changes nothing."""
+    """Read the chosen output style; a missing one is reported and changes nothing."""
     style = extensions.style(wanted)
     if style is None:
         if wanted is not None and wanted.lower() not in extensions.styles():
@@ -121,11 +121,11 @@ def extension_files(base: SessionBase) -> ExtensionFiles:
 
 
 def open_extensions(base: SessionBase, files: ExtensionFiles, skills: SessionSkills | None) -> Extensions:
-    """What the extension files bring to a session besides skills; what is wrong with them is told."""
+    """What the extension files bring to a session besides skills; problems in them are reported."""
     env = base.setup.env
     index, roots = files.index, files.roots
     extensions = Extensions(index=index, roots=roots, agents=files.agents, skills=skills)
-    # Host programs show nobody what is written to standard error.
+    # Host programs do not show what is written to standard error.
     if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
         for problem in extensions.problems():
             base.warn(problem)

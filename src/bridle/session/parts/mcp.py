@@ -40,7 +40,7 @@ def open_servers(base: SessionBase) -> LazyServers | None:
         from bridle.mcp.approvals import remember_toggle
         from bridle.mcp.client_requests import RequestContext
         from bridle.mcp.servers import Servers
-        from bridle.session.parts.mcp_wiring import surroundings
+        from bridle.session.parts.mcp_context import servers_context
 
         company = RequestContext(
             roots=lambda: workspace.roots,
@@ -50,21 +50,21 @@ def open_servers(base: SessionBase) -> LazyServers | None:
             pushed=_pushed(allowed, base.wake),
             settled=None if relay is None else relay.settle,
         )
-        around = surroundings(
+        context = servers_context(
             base,
             company,
             cwd=setup.cwd,
             exchange=exchange,
             remember=lambda name, enabled: remember_toggle(setup.env, setup.cwd, name, enabled=enabled),
         )
-        return Servers(() if found is None else found.servers, around)
+        return Servers(() if found is None else found.servers, context)
 
-    door = LazyServers(make, relay=relay)
+    servers = LazyServers(make, relay=relay)
     if relay is not None and allowed is not None:
-        relay.relay_by(lambda question: door.relay(question, allowed))
+        relay.relay_by(lambda question: servers.relay(question, allowed))
     if found is not None and found.servers:
-        door.open()
-    return door
+        servers.open()
+    return servers
 
 
 def _find(

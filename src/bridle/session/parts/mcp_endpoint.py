@@ -23,7 +23,7 @@ _PAUSE = 0.1
 
 
 def _nothing() -> None:
-    """Nobody looks any more."""
+    """Ignore changes of the servers."""
 
 
 class Address(Struct, frozen=True):
@@ -115,8 +115,10 @@ class Automation:
         try:
             status, body = await self._answer(reader)
             data = msgspec.json.encode(body)
+            phrase = "OK" if status < 400 else "Error"
             head = (
-                f"HTTP/1.1 {status} Told\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+                f"HTTP/1.1 {status} {phrase}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
             )
             writer.write(head.encode() + b"Connection: close\r\n\r\n" + data)
             await writer.drain()

@@ -34,12 +34,12 @@ def open_guarded(openers: Iterable[Opener], context: FeatureContext) -> list[Fea
 
 
 def guarded(feature: Feature, warn: Callable[[str], None]) -> Feature:
-    """The same moments; where one fails, the default counts and the user is warned once."""
-    told: set[str] = set()
+    """Wrap a feature: where a method of it fails, the default counts and the user is warned once."""
+    reported: set[str] = set()
 
     def report(moment: str, error: Exception) -> None:
-        if moment not in told:
-            told.add(moment)
+        if moment not in reported:
+            reported.add(moment)
             warn(f"The feature {feature.name} failed ({moment}): {type(error).__name__}: {error}")
 
     moments: dict[str, Any] = {"name": feature.name}
@@ -98,7 +98,7 @@ def _for_agent(
 
 
 def _usable(tools: Sequence[Any], feature: str, warn: Callable[[str], None]) -> Iterator[Tool]:
-    """The tools with what the model is told of them, without those that services would refuse."""
+    """The tools with their definitions, without those that services would refuse."""
     for tool in tools:
         try:
             if not isinstance(tool, Tool) or not TOOL_NAME.fullmatch(tool.name):
@@ -112,7 +112,7 @@ def _usable(tools: Sequence[Any], feature: str, warn: Callable[[str], None]) -> 
 def _converted(
     act: Callable[..., Sequence[Any]], convert: Callable[[Sequence[Any]], Iterable[Any]]
 ) -> Callable[..., Any]:
-    """The same object until the feature gives another one."""
+    """Convert the result of `act` once, until the feature returns another object."""
     known: list[tuple[Sequence[Any], Sequence[Any]]] = []
 
     def converted(self: Feature) -> Sequence[Any]:

@@ -56,7 +56,7 @@ class Packages(Struct, frozen=True, kw_only=True):
             raise ConfigError(f"The package behind {model} cannot answer: {said}; choose another.") from error
 
     def listen(self, hooks: LazyHooks) -> None:
-        """Let their hooks hear events."""
+        """Let their hooks listen to events."""
         for hook in (hook for each in self.brought for hook in each.hooks):
             from bridle.hooks.handler import FunctionHook
 
@@ -80,7 +80,7 @@ def load_packages(
     closed: bool = False,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Packages:
-    """Import what the user has approved, nothing where that is `closed`; what cannot be used is told."""
+    """Import what the user has approved, nothing where that is `closed`; what cannot be used is reported."""
     if closed:
         return Packages()
     brought: list[Contribution] = []
@@ -102,7 +102,7 @@ def load_packages(
 
 
 def _described(package: Package, brought: Sequence[Contribution]) -> list[Contribution] | PackageFault:
-    """The contributions with what the model is told of their tools."""
+    """The contributions with the definitions of their tools."""
     try:
         return [replace(each, tools=tuple(map(defined, each.tools))) for each in brought]
     except Exception as error:
@@ -111,7 +111,7 @@ def _described(package: Package, brought: Sequence[Contribution]) -> list[Contri
 
 
 def defined(tool: Tool) -> Tool:
-    """The tool with what the model is told of it."""
+    """The tool with its definition for the model."""
     if tool.own_definition() is not None:
         return tool
     from bridle.tools.definitions import input_schema

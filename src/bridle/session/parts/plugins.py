@@ -76,12 +76,12 @@ class OpenPlugins:
     def servers(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         if self._plugins is None:
             return ()
-        heard = [
+        used = [
             each
             for each in self._plugins.loaded
             if not self._without_servers or _real(self._setup, each.folder) not in self._without_servers
         ]
-        return tuple(server for each in heard for server in each.servers())
+        return tuple(server for each in used for server in each.servers())
 
     def shared_servers(self) -> frozenset[str]:
         """The servers of plugins that came with the project."""
@@ -231,7 +231,7 @@ class OpenPlugins:
 
 
 async def open_plugins(setup: Setup, *, warn: Callable[[str], None]) -> OpenPlugins:
-    """The plugins that are installed or that flags name; what is wrong with them is told.
+    """The plugins that are installed or that flags name; problems with them are reported.
 
     Raises:
         ConfigError: flags name some, and management does not let them.
@@ -332,7 +332,7 @@ async def _unpacked(setup: Setup, place: str) -> str | _Broken:
 
 def _with_variables(entry: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
     own = entry.get("env") or {}
-    # Whoever starts the server says what is wrong with its entry.
+    # Problems in the entry are reported when the server starts.
     return {**entry, "env": {**variables, **own}} if isinstance(own, dict) else entry
 
 

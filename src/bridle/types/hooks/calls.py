@@ -19,7 +19,7 @@ class PreToolUse(Moment, frozen=True, kw_only=True):
 
 
 class PermissionRequest(Moment, frozen=True, kw_only=True):
-    """Somebody is asked about a call; a hook may answer in their place."""
+    """A person is asked about a call; a hook may answer in their place."""
 
     matched_on = "tool"
     tool: str = field(name="tool_name")
@@ -29,7 +29,7 @@ class PermissionRequest(Moment, frozen=True, kw_only=True):
 
 
 class PermissionDenied(Moment, frozen=True, kw_only=True):
-    """A model refused a call in auto mode; the model at work may be told to try again."""
+    """A model refused a call in auto mode; a hook may let the model try again."""
 
     matched_on = "tool"
     tool: str = field(name="tool_name")

@@ -31,7 +31,7 @@ from bridle.types.hooks.outcome import EndReason, StartSource
 
 
 class SessionStart(Moment, frozen=True, kw_only=True):
-    """A conversation begins or goes on; text for the model is put before it."""
+    """A conversation begins or continues; text for the model is put before it."""
 
     matched_on = "source"
     source: StartSource
@@ -52,7 +52,7 @@ class Setup(Moment, frozen=True, kw_only=True):
 
 
 class UserPromptSubmit(Moment, frozen=True, kw_only=True):
-    """Somebody sent a prompt; it may be refused or given context."""
+    """A prompt was sent; it may be refused or given context."""
 
     prompt: str
     session_title: str | None = None
@@ -70,7 +70,7 @@ class UserPromptExpansion(Moment, frozen=True, kw_only=True):
 
 
 class Notification(Moment, frozen=True, kw_only=True):
-    """Somebody should look at the session."""
+    """The session needs the attention of the user."""
 
     matched_on = "kind"
     message: str

@@ -52,7 +52,7 @@ class HookRun(Struct, frozen=True, kw_only=True, tag="hook_run"):
 
     @property
     def slow(self) -> bool:
-        """Whether somebody who waited would like to know for what."""
+        """Whether it took so long that the user should see what it was."""
         return self.seconds > 0.5
 
 
@@ -131,7 +131,7 @@ class Hooks(Protocol):
         ...
 
     async def fire(self, event: "HookEvent") -> HookOutcome:
-        """Run every hook that listens and return what they say, once their words to the user are told."""
+        """Run every hook that listens and return what they say, once their messages to the user are shown."""
         ...
 
     def notify(self, event: "HookEvent") -> None:
@@ -162,13 +162,13 @@ class Hooks(Protocol):
         workspace: "Workspace | None" = None,
         standing: "Callable[[], AgentState] | None" = None,
     ) -> "Hooks":
-        """The same hooks for an agent of the session, whose events carry what holds for it."""
+        """These hooks for an agent of the session, whose events carry its own data."""
         ...
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
         """Let callbacks of the host listen: `{Event: [{matcher, hookCallbackIds, timeout, onFailure}]}`.
 
-        Returns how many were added; what cannot be used is told to the user and left out.
+        Returns how many were added; what cannot be used is reported to the user and left out.
         """
         ...
 
@@ -177,7 +177,7 @@ NOTHING_SAID = HookOutcome()
 
 
 class NoHooks:
-    """Nobody listens."""
+    """A session without hooks."""
 
     def listens_to(self, event: str) -> bool:
         del event
@@ -188,19 +188,19 @@ class NoHooks:
         return NOTHING_SAID
 
     def notify(self, event: "HookEvent") -> None:
-        """Nobody wants to know."""
+        """Nothing listens."""
 
     def collect(self) -> tuple[str, ...]:
         return ()
 
     async def greet(self, source: StartSource) -> None:
-        """Nobody is there."""
+        """Nothing listens."""
 
     async def say_goodbye(self, reason: EndReason = "other") -> None:
-        """Nobody is there."""
+        """Nothing listens."""
 
     def begin_turn(self, prompt_id: str) -> None:
-        """Nobody asks."""
+        """Nothing listens."""
 
     def for_agent(
         self,

@@ -18,7 +18,7 @@ class Rewound(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Protocol):
-    """Told by tools before they change files."""
+    """Called by tools before they change files."""
 
     async def before_change(self, path: str) -> None:
         """The file at this absolute path, links followed, is about to be written, made or removed."""

@@ -18,7 +18,7 @@ class Delegation(Struct, frozen=True, kw_only=True):
     model: str | None = None
     effort: str | int | None = None
     background: bool | None = None
-    """Whether the work goes on beside the conversation; None for what is usual."""
+    """Whether the work runs in the background; None for the default."""
     name: str | None = None
     isolation: Literal["worktree"] | None = None
     rules: tuple[Rule, ...] = ()

@@ -1,4 +1,4 @@
-"""MCP servers as everybody sees them: how each is reached, how it fares, and what may be asked of them."""
+"""MCP servers as all packages see them: how each is reached, its state, and what can be requested."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """What programs are told about where it comes from."""
+        """Where it comes from, as hosts and hooks read it."""
         return "sdk" if isinstance(self.config, SdkServer) else self.scope
 
 

@@ -1,4 +1,4 @@
-"""Words from one agent to another."""
+"""Messages from one agent to another."""
 
 from typing import Literal, Protocol
 
@@ -12,7 +12,7 @@ class AgentMessage(Struct, frozen=True, kw_only=True):
 
     id: str
     sender: str
-    """The name by which an answer reaches whoever wrote it."""
+    """The address of the sender, for an answer."""
     text: str
     summary: str = ""
     sent: float
@@ -24,11 +24,11 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
     to: str
     how: Literal["delivered", "resumed", "sent"]
-    """Put into the mailbox of somebody at work, wakes somebody who had ended, or is with another session."""
+    """Put into the mailbox of a running agent, resumed one that had ended, or sent to another session."""
 
 
 class Contact(Struct, frozen=True, kw_only=True):
-    """Somebody who can be written to."""
+    """A receiver that messages can be sent to."""
 
     address: str
     """What to give as `to`."""
@@ -46,12 +46,12 @@ class Messages(Protocol):
         """Deliver a message; what became of it, for each receiver.
 
         Raises:
-            ToolError: there is nobody, or they cannot take it.
+            ToolError: there is no such receiver, or it cannot take the message.
         """
         ...
 
     async def contacts(self) -> tuple[Contact, ...]:
-        """Everybody who can be written to."""
+        """Every receiver that messages can be sent to."""
         ...
 
 

@@ -22,7 +22,7 @@ class WatchedCommand(Struct, frozen=True, kw_only=True):
     view: View | None = None
     """What a command that only judgement allowed is held to."""
     refused: Callable[[Refusal], None] = lambda _: None
-    """Hears of what the view kept it from."""
+    """Called with what the view kept it from."""
 
 
 class WatchedSocket(Struct, frozen=True, kw_only=True):

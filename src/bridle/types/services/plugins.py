@@ -1,4 +1,4 @@
-"""The plugins of a session as everybody sees them."""
+"""The plugins of a session as all packages see them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -7,10 +7,10 @@ from bridle.types.services.service import Service
 
 
 class SessionPlugins(Protocol):
-    """They stay as they are until somebody asks for them to be read again."""
+    """They stay as they are until a reload."""
 
     def listing(self) -> Sequence[Mapping[str, Any]]:
-        """Those that are on, as hosts are told of them."""
+        """Those that are enabled, as they are listed for hosts."""
         ...
 
     def faults(self) -> Sequence[Mapping[str, Any]]:

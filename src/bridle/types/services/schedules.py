@@ -1,4 +1,4 @@
-"""Prompts that come by themselves when their time has come."""
+"""Prompts that are sent automatically at a time."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The services of a session itself: plan mode, work trees, agents, skills, waiting, telling, ending."""
+"""The services of a session itself: plan mode, work trees, agents, skills, waiting, notifying, ending."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -41,7 +41,7 @@ class Planning(Protocol):
         ...
 
     async def leave(self, prompts: Sequence[Mapping[str, str]]) -> str:
-        """Go on with the work, with what the plan will have to run approved; the mode that holds then."""
+        """Leave plan mode, with the commands of the plan approved; returns the new mode."""
         ...
 
 

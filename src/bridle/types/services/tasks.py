@@ -1,4 +1,4 @@
-"""Work that goes on beside the conversation."""
+"""Work that runs in the background of a conversation."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
@@ -48,7 +48,7 @@ class Task(Struct, frozen=True, kw_only=True):
     resident: bool = False
     """It has ended, but the process that did it waits for more: stopping it ends that."""
     hushed: bool = False
-    """Somebody ended it and knows that: its end begins no turn."""
+    """The user or the model ended it: its end begins no turn."""
 
 
 class Tasks(Protocol):
@@ -73,7 +73,7 @@ class Tasks(Protocol):
         ...
 
     def tell(self, task_id: str) -> None:
-        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        """The model knows of the end of a job, or has caused it: no note is needed."""
         ...
 
     def is_told(self, task_id: str) -> bool:

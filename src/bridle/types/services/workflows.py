@@ -1,4 +1,4 @@
-"""Workflow runs: what begins one, and how one stands for whoever looks at it."""
+"""Workflow runs: what begins one, and the state of one for its viewers."""
 
 from typing import Any, Literal, Protocol
 
@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from bridle.types.services.service import Service
 
 AgentState = Literal["waiting", "running", "done", "replayed", "failed", "skipped", "stopped"]
-"""`replayed`: an earlier run had the result already; `skipped`: a person went on without it."""
+"""`replayed`: an earlier run had the result already; `skipped`: a person continued without it."""
 RunState = Literal["running", "paused", "completed", "failed", "stopped", "interrupted", "elsewhere"]
 """`interrupted`: the program ended before the run did; `elsewhere`: another one is at work on it."""
 
@@ -36,7 +36,7 @@ class Launched(Struct, frozen=True, kw_only=True):
     known: int = 0
     """Results that an earlier run left and that need not be worked for again."""
     background: bool = True
-    """False where nothing may go on beside the conversation: then the call waits for the end."""
+    """False where nothing may run in the background: then the call waits for the end."""
 
 
 class PhaseView(Struct, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class Workflows(Protocol):
     """Begins workflow runs for a call of a tool."""
 
     async def start(self, launch: Launch) -> Launched:
-        """Begin a run, which goes on in the background.
+        """Begin a run, which continues in the background.
 
         Raises:
             ToolError: there is no such workflow or run, or the script cannot be run.

@@ -1,4 +1,4 @@
-"""What MCP servers are run in and turned to, the same for those of a session and of its agents."""
+"""The context that MCP servers run in, for those of a session and of its agents."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ _RESOURCE_TOOLS = (
 )
 
 
-def surroundings(
+def servers_context(
     base: SessionBase,
     company: RequestContext,
     *,
@@ -35,7 +35,7 @@ def surroundings(
     exchange: Exchange | None = None,
     remember: Callable[[str, bool], None] | None = None,
 ) -> ServersContext:
-    """Servers that start in `cwd` have the session's boundary, log-ins and way of showing images."""
+    """The context of servers that start in `cwd`, with the sandbox, log-ins and images of the session."""
     setup, sandbox = base.setup, base.sandbox
     return ServersContext(
         cwd=cwd,
