@@ -297,7 +297,7 @@ async def test_output_of_another_shape_is_not_used(tmp_path: Path):
         session.listen("PostToolUse", output("PostToolUse", updatedToolOutput=[1, 2]))
         await session.prompt()
     assert _results(session.channel) == ["it said: x"]
-    assert any("another shape" in event.text for event in session.channel.of(Noticed))
+    assert any("does not have its shape" in event.text for event in session.channel.of(Noticed))
 
 
 async def test_failed_call_is_told_as_a_failure(tmp_path: Path):

@@ -114,7 +114,8 @@ async def test_stop_hooks_keep_a_turn_going_only_so_often(tmp_path: Path, cap: s
         session.listen("Stop", {"decision": "block", "reason": "never enough"})
         outcome = await session.prompt()
     assert outcome.text == "Done." and len(session.inputs("Stop")) == steps
-    assert session.notices[-1] == f"Hooks kept the turn going {steps - 1} times; it ends now all the same."
+    limit = f"Stop hooks continued the turn {steps - 1} times, which is the limit: it ends now."
+    assert session.notices[-1] == limit
 
 
 async def test_stop_hook_that_stops_has_the_last_word(tmp_path: Path):

@@ -48,7 +48,7 @@ async def keybindings(arguments: str, context: CommandContext) -> CommandResult:
     path = os.path.join(config_home(context.env), "keybindings.json")
     state = "is there" if os.path.isfile(path) else "is not there yet"
     return Shows(
-        view="keybindings", text=f"Your keys belong in {path}, which {state}; docs/keybindings.md tells how."
+        view="keybindings", text=f"Your keys belong in {path}, which {state}; see docs/keybindings.md."
     )
 
 

@@ -11,7 +11,7 @@ from bridle.host.editors import find_editors
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
-_NONE = "No editor lets itself be reached here; docs/editors.md tells how one does."
+_NONE = "No editor can be reached from here; see docs/editors.md."
 _NO_PLACE = "This session cannot be linked to an editor: start bridle with --ide, and without --bare."
 
 

@@ -44,7 +44,7 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
     if wanted.name is not None:
         name_session(wanted.name, context)
     await context.hooks.greet(beginning)
-    return "" if wanted.session_id is None else f"Going on with {_titled(context)}.{place}"
+    return "" if wanted.session_id is None else f"Continuing {_titled(context)}.{place}"
 
 
 def name_session(name: str, context: CommandContext) -> str:

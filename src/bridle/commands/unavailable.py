@@ -18,7 +18,7 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
 
 login = _says(
     "bridle works with keys, not with accounts: set ANTHROPIC_API_KEY or the key of another vendor, or use "
-    "a cloud or gateway; docs/models.md tells how. Without a key, try --model offline.",
+    "a cloud or gateway; see docs/models.md. Without a key, try --model offline.",
     is_error=False,
 )
 
@@ -30,7 +30,7 @@ desktop = _says("There is no desktop app; bridle runs in any terminal.")
 github_app = _says("The GitHub app needs the vendor; run bridle -p in a workflow of your own.")
 slack_app = _says("The Slack app needs the vendor.")
 mobile = _says("The phone app needs the vendor.")
-account = _says("There is no account: bridle runs on your own keys; /cost tells what they are charged.")
+account = _says("There is no account: bridle runs on your own keys; /cost shows what was used.")
 cloud = _says("Cloud sessions need the vendor; bridle --resume continues any conversation on this machine.")
 schedule = _says("Cloud schedules need the vendor; use cron with bridle -p.")
 cloud_review = _says("The cloud review needs the vendor; /security-review and /code-review work here.")

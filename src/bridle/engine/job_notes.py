@@ -16,7 +16,7 @@ _MOST_LISTED = 10
 _LONGEST_NAME = 100
 REPORTING = ("local_agent", "local_workflow")
 """Jobs that have a result for the model."""
-_FRAME = "This is news of background work in this session, not a message from the user."
+_FRAME = "This is an update on background work in this session, not a message from the user."
 
 
 def end_note(task: Task, env: Mapping[str, str]) -> Prompt:

@@ -59,8 +59,8 @@ async def consult_beside(
                 record_spend(session, runtime, event.message["model"], usage)
                 return event.message
     except ProviderError as error:
-        raise ToolError(f"A model had to be asked on the side and could not answer: {error}") from error
-    raise ToolError("A model had to be asked on the side and gave no answer; try again.")
+        raise ToolError(f"A side request to a model failed: {error}") from error
+    raise ToolError("A side request to a model got no answer; try again.")
 
 
 def charged_to(provider: Provider, agent: str, source: str | None = None) -> Provider:

@@ -84,7 +84,7 @@ class AnswerShape:
     async def _run(self, answer: Any, context: ToolContext) -> ToolOutput:
         del context
         self.accepted = answer
-        return ToolOutput(content="The answer fits the schema and was taken.", data=answer)
+        return ToolOutput(content="The answer fits the schema and was accepted.", data=answer)
 
     def _make_tool(self, schema: dict[str, Any]) -> Tool:
         return Tool(

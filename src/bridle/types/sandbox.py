@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 OUT_OF_SANDBOX = (
-    "The command was not run: it was decided on as one that runs in the sandbox, and by now it would not. "
+    "The command was not run: it was approved for the sandbox, and would run outside of it now. "
     "Call it again."
 )
 

@@ -48,7 +48,7 @@ def test_where_somebody_can_be_asked_the_usual_state_is_not_told(tmp_path: Path)
         ("acceptEdits", False, "reads, edits and read-only commands run"),
         ("acceptEdits", True, "the rest is asked about"),
         ("dontAsk", True, "the rest is denied."),
-        ("bypassPermissions", False, "calls run unasked"),
+        ("bypassPermissions", False, "calls run without a question"),
         ("auto", True, "a reviewer decides"),
     ],
 )

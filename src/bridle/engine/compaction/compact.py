@@ -127,7 +127,7 @@ def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str 
     if replace_from is not None:
         at = _place(entries, replace_from)
         if at == 0 or not _begins_turn(entries[at]):
-            raise CompactionFailed("choose a prompt behind the first one, so that something stays.")
+            raise CompactionFailed("choose a prompt after the first one, so that something is kept.")
         return _Cut(head=entries[:at], count=len(entries), partly=True)
     if keep_from is not None:
         at = _place(entries, keep_from)

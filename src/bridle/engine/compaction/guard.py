@@ -37,7 +37,7 @@ async def fit_window(turn: Turn) -> Ending | None:
     return Ending.failed(
         "blocking_limit",
         "error_during_execution",
-        "The conversation fills the window: use /compact, or /clear to begin anew.",
+        "The context window is full: run /compact for a summary, or /clear to start a new conversation.",
     )
 
 

@@ -30,8 +30,8 @@ async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable
     """Whether a call that a hook puts off can be; otherwise it continues as if the hook had said nothing."""
     if turn.runtime.host.defers and await is_alone():
         return True
-    why = "it is not the only one" if turn.runtime.host.defers else "someone is waiting for it"
-    turn.runtime.channel.emit(Noticed(f"A call of {call.name} cannot be put off: {why}.", "warning"))
+    why = "it is not the only call of the answer" if turn.runtime.host.defers else "the session waits for it"
+    turn.runtime.channel.emit(Noticed(f"The hook cannot defer the call of {call.name}: {why}.", "warning"))
     return False
 
 
@@ -135,7 +135,7 @@ def _failure(call: Call, tool: Tool, error: str, *, interrupted: bool, seconds: 
 def _replace(tool: Tool, turn: Turn, output: ToolOutput, said: HookOutcome) -> ToolOutput:
     if (changed := rewritten(output, said.updated_output)) is not None:
         return changed
-    text = f"A hook gave {tool.name} an output of another shape than its own; it was not used."
+    text = f"A hook returned an output for {tool.name} that does not have its shape; it was ignored."
     turn.runtime.channel.emit(Noticed(text, "warning"))
     return output
 

@@ -322,7 +322,7 @@ class SessionHooks:
 
     async def _call_back(self, call: HookCall) -> Reply:
         if self._ask_host is None:
-            return Failed(reason="cannot run: no host is there to be called back")
+            return Failed(reason="cannot run: there is no host program to call back")
         return await callback_handler(self._ask_host)(call)
 
     async def _call_tool(self, call: HookCall) -> Reply:
@@ -351,7 +351,9 @@ class SessionHooks:
             try:
                 make_folders(folder, private=True)
             except OSError as error:
-                self._effects.warn(f"Hooks have no folder of their own: {error.strerror or error}.")
+                self._effects.warn(
+                    f"The folder for the data of hooks cannot be made: {error.strerror or error}."
+                )
             self._scratchpads[folder] = os.path.isdir(folder)
         return folder if self._scratchpads[folder] else None
 
@@ -393,7 +395,7 @@ class SessionHooks:
             self._session.say_user([text_block(text) for text in texts], meta=True)
 
     def _rewake(self, text: str) -> None:
-        words = f"A hook that ran in the background has something to say:\n{text}"
+        words = f"Output of a hook that ran in the background:\n{text}"
         self._basis.wake(Prompt(content=words, origin=HOOK, meta=True))
 
     async def _note_change(self, path: str, change: Change) -> None:

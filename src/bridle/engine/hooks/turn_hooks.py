@@ -99,7 +99,7 @@ async def fire_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
         return None
     most = _most_blocks(turn)
     if most and blocks >= most:
-        notice = f"Hooks kept the turn going {most} times; it ends now all the same."
+        notice = f"Stop hooks continued the turn {most} times, which is the limit: it ends now."
         turn.runtime.channel.emit(Noticed(notice, "warning"))
         return None
     return words

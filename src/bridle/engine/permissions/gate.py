@@ -63,7 +63,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     decision = turn.runtime.gate.decide(case)
     doubted = isinstance(decision, Ask)
     if tool.needs_person and isinstance(decision, Allow):
-        reason = f"{tool.name} wants a person to agree to each call"
+        reason = f"{tool.name} needs a person to approve each call"
         decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
     decision = await turn.runtime.features.review(turn, case, decision)
     if isinstance(decision, Allow) and decision.judged:
@@ -117,7 +117,7 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             raise CallDenied(answer.message)
         case Chosen() | Supplied():
             raise ToolError(
-                f"{tool.name} was not run: the permission question got an answer of another kind."
+                f"{tool.name} was not run: the answer to the permission question has the wrong type."
             )
 
 

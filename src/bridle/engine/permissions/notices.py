@@ -87,7 +87,7 @@ class PermissionNotices:
     def _mode(self, mode: Mode) -> str:
         match mode:
             case "bypassPermissions":
-                return f"{mode}: calls run unasked"
+                return f"{mode}: calls run without a question"
             case "auto":
                 return f"{mode}: a reviewer decides on calls that are not plainly harmless"
             case _:
