@@ -1,4 +1,4 @@
-"""Puts beside a prompt what belongs to it: what features attach, and what it mentions."""
+"""Adds attachments to a prompt: those of features, and what it mentions."""
 
 from bridle.engine.turn import Turn
 from bridle.types.block import text_of

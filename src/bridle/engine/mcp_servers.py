@@ -1,4 +1,4 @@
-"""The MCP servers of a session before there are any: what connects them is imported with the first one."""
+"""The MCP servers of a session, loaded with the first one: what connects them is not imported before."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

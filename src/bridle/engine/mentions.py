@@ -1,4 +1,4 @@
-"""Puts beside a prompt what it mentions with `@`: files, folders, resources of servers, agents."""
+"""Adds what a prompt mentions with `@`: files, folders, resources of servers, agents."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Asks a model for an MCP server that the user lets do so: in words, within limits, and on the bill."""
+"""Answers sampling requests of MCP servers that the user allowed: text only, limited and charged."""
 
 from collections.abc import Mapping
 from typing import Any

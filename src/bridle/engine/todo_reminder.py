@@ -1,4 +1,4 @@
-"""Brings the task list back to mind when it was not touched for a while."""
+"""Reminds the model of its task list when it was not updated for a while."""
 
 from bridle.context.reminders import reminder
 from bridle.engine.turn import Turn

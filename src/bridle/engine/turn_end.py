@@ -1,4 +1,4 @@
-"""Puts a conversation in order when its turn ends before the work is done."""
+"""Completes the conversation when a turn ends early: every call gets a result."""
 
 from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTERRUPTED_IN_TOOLS
 from bridle.engine.turn import Ending, Turn, api_ending

@@ -1,4 +1,4 @@
-"""The two openings of the engine: it reports and it asks."""
+"""The channel of the engine to its other end: it reports events and asks questions."""
 
 from typing import Protocol
 

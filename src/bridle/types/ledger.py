@@ -1,4 +1,4 @@
-"""Words of the user that every compaction keeps as they are: pinned by hand, or found to be constraints."""
+"""Text of the user that every compaction keeps: pinned by hand, or found to be a constraint."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

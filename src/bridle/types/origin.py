@@ -1,4 +1,4 @@
-"""Where words come from: who or what put a prompt into a session."""
+"""The origin of a prompt: who or what put it into a session."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args

@@ -1,4 +1,4 @@
-"""Turns a call that the model makes by way of `CallTool` into one of the tool that it means."""
+"""Turns a call of `CallTool` into a call of the tool that it names."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a command that only judgement allowed is held to, and what happens when it tries more."""
+"""Limits of a command that only judgement allowed, and what happens when it exceeds them."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Takes up a call that a hook had put off in an earlier turn."""
+"""Resumes a call that a hook deferred in an earlier turn."""
 
 import asyncio
 

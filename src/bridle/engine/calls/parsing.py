@@ -1,4 +1,4 @@
-"""The first phase of a call: its input is read once, and everyone goes by what was read."""
+"""The first phase of a call: its input is parsed once, and every later phase uses the result."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache

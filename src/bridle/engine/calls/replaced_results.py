@@ -1,4 +1,4 @@
-"""Puts what a hook made of a result in the place of the result."""
+"""Replaces the result of a call by the output of a hook."""
 
 from collections.abc import Iterator
 from typing import Any

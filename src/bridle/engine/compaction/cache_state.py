@@ -1,4 +1,4 @@
-"""How much of a conversation the model service still remembers, and what telling it again would cost."""
+"""How much of a conversation is still in the prompt cache, and what writing it again would cost."""
 
 import time
 from datetime import datetime

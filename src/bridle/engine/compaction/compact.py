@@ -1,4 +1,4 @@
-"""Makes room in the window: the old part of a conversation gives way to a summary of it."""
+"""Compaction: replaces the old part of a conversation by a summary."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Sees to it that the next request fits into the window."""
+"""Keeps the next request within the context window."""
 
 from bridle.context.tokens import tokens_now
 from bridle.engine.request import fixed_units

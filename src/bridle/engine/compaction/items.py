@@ -1,4 +1,4 @@
-"""Takes single things out of a conversation, or keeps them in it, as a person wishes."""
+"""Removes single items from a conversation, or protects them, as the user chooses."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whether the condition of a hook, a permission rule, speaks of a call."""
+"""Whether the condition of a hook, a permission rule, matches a call."""
 
 import os
 from collections.abc import Mapping

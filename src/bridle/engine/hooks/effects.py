@@ -1,4 +1,4 @@
-"""What hooks ask for whatever the event is: lines for people, variables, a title, files to watch."""
+"""Effects that every hook can ask for: lines for the user, variables, a title, files to watch."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""What every moment has at which the user's own code may speak."""
+"""The base of all hook events, and data that they share."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict

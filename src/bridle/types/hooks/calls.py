@@ -1,4 +1,4 @@
-"""The moments around calls of tools."""
+"""Hook events around tool calls."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

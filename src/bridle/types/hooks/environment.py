@@ -1,4 +1,4 @@
-"""The moments at which something around a conversation changes: files, folders, settings, servers, models."""
+"""Hook events for changes around a conversation: files, folders, settings, servers, models."""
 
 import os.path
 from collections.abc import Mapping, Sequence

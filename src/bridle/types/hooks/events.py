@@ -1,4 +1,4 @@
-"""The moments of a conversation at which the user's own code may speak, and all moments there are."""
+"""Hook events of a conversation, and the union of all hook events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""What the user's own code may say at a moment of a session, and who asks it."""
+"""What hooks may answer to an event, and the protocol that fires events."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
