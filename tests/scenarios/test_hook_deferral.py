@@ -62,7 +62,7 @@ async def test_another_process_goes_on_where_the_call_was_put_off(tmp_path: Path
     again.swap(model="model-a", mode="bypassPermissions")
     async with hooked(tmp_path, [says("Done.")], work, session=again) as session:
         session.listen("SessionStart", output("SessionStart", additionalContext="welcome back"))
-        await session.hooks.greet("resume")
+        await session.hooks.fire_session_start("resume")
         outcome = await session.prompt("and be quick")
     again.close()
     assert outcome.text == "Done." and workshop.log == ["start a", "end a"]

@@ -52,7 +52,7 @@ async def test_beginning_is_told_and_hooks_open_the_conversation(tmp_path: Path)
     async with hooked(tmp_path, [says("Hello.")]) as session:
         session.session.note({"type": "custom-title", "customTitle": "Night"})
         session.listen("SessionStart", said, matcher="startup")
-        await session.hooks.greet("startup")
+        await session.hooks.fire_session_start("startup")
         await session.prompt()
     (told,) = session.told
     assert (told["source"], told["model"], told["session_title"]) == ("startup", "model-a", "Night")
@@ -66,7 +66,7 @@ async def test_resumed_conversation_says_how_stale_it_is(tmp_path: Path):
     async with hooked(tmp_path, [says("Hello.")]) as session:
         await session.prompt()
         session.listen("SessionStart")
-        await session.hooks.greet("resume")
+        await session.hooks.fire_session_start("resume")
     (told,) = session.told
     assert 0 <= told["seconds_since_last_response"] < 60
     assert told["context_tokens"] == 15 and told["prompt_cache_likely_expired"] is False
@@ -76,10 +76,10 @@ async def test_resumed_conversation_says_how_stale_it_is(tmp_path: Path):
 async def test_end_is_told_once_with_its_reason(tmp_path: Path):
     async with hooked(tmp_path, []) as session:
         session.listen("SessionEnd", matcher="clear|prompt_input_exit")
-        await session.hooks.say_goodbye("clear")
-        await session.hooks.greet("clear")
-        await session.hooks.say_goodbye("prompt_input_exit")
-        await session.hooks.say_goodbye("other")
+        await session.hooks.fire_session_end("clear")
+        await session.hooks.fire_session_start("clear")
+        await session.hooks.fire_session_end("prompt_input_exit")
+        await session.hooks.fire_session_end("other")
     assert [told["reason"] for told in session.told] == ["clear", "prompt_input_exit"]
 
 
@@ -88,7 +88,7 @@ async def test_end_waits_for_hooks_no_longer_than_the_user_says(tmp_path: Path):
     settings = {"SessionEnd": _command("sleep 30")}
     async with hooked(tmp_path, [], settings=settings, env=env) as session:
         async with asyncio.timeout(50):
-            await session.hooks.say_goodbye()
+            await session.hooks.fire_session_end()
     assert any("within 0.1 seconds" in text for text in session.notices)
 
 
@@ -261,7 +261,7 @@ async def test_variables_of_hooks_reach_later_commands_and_those_of_a_folder_end
 
     try:
         async with hooked(tmp_path, script, BASH, settings=settings, env=env, change=change) as session:
-            await session.hooks.greet("startup")
+            await session.hooks.fire_session_start("startup")
             await session.prompt()
     finally:
         await shells.close()
@@ -275,7 +275,7 @@ async def test_files_that_matchers_and_hooks_name_are_watched(tmp_path: Path):
     async with hooked(tmp_path, [], watch_interval=0.01) as session:
         session.listen("SessionStart", said)
         session.listen("FileChanged", matcher="dotenv|asked.txt")
-        await session.hooks.greet("startup")
+        await session.hooks.fire_session_start("startup")
         watched.write_text("one")
         await eventually(lambda: len(session.inputs("FileChanged")) == 1)
         named.write_text("one")
@@ -352,22 +352,22 @@ async def test_hooks_that_run_are_events_but_the_hosts_own_are_not(tmp_path: Pat
     assert (ran.id, ran.outcome, ran.exit_code, ran.stdout) == (started.id, "success", 0, "half\nwhole\n")
 
 
-async def test_door_costs_next_to_nothing_until_a_hook_comes(tmp_path: Path):
+async def test_lazy_hooks_cost_next_to_nothing_until_a_hook_comes(tmp_path: Path):
     made: list[SessionHooks] = []
 
     def make() -> SessionHooks:
         made.append(SessionHooks(make_session(), make_runtime(tmp_path, []), Basis()))
         return made[-1]
 
-    door = LazyHooks(make)
-    assert not door.listens_to("Stop") and door.collect() == ()
-    await door.greet("startup")
-    await door.say_goodbye()
-    door.reload([layer({})])
-    assert door.add_host_hooks({}, _never) == 0 and made == []
-    assert door.add_host_hooks({"Stop": [{"hookCallbackIds": ["a", "b"]}]}, _never) == 2
-    assert door.listens_to("Stop") and len(made) == 1
-    await door.close()
+    hooks = LazyHooks(make)
+    assert not hooks.listens_to("Stop") and hooks.collect() == ()
+    await hooks.fire_session_start("startup")
+    await hooks.fire_session_end()
+    hooks.reload([layer({})])
+    assert hooks.add_host_hooks({}, _never) == 0 and made == []
+    assert hooks.add_host_hooks({"Stop": [{"hookCallbackIds": ["a", "b"]}]}, _never) == 2
+    assert hooks.listens_to("Stop") and len(made) == 1
+    await hooks.close()
 
 
 async def _never(callback_id: str, input: dict[str, Any], *, tool_use_id: str, timeout: float) -> Any:

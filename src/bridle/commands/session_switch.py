@@ -31,7 +31,7 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
     ending: EndReason = "clear" if wanted.trigger == "clear" else "resume"
     beginning: StartSource = "clear" if wanted.trigger == "clear" else "resume"
     path, other = _open(wanted, context)
-    await context.hooks.say_goodbye(ending)
+    await context.hooks.fire_session_end(ending)
     before = session.id
     session.become(other)
     _follow(context, before, path)
@@ -43,7 +43,7 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
     )
     if wanted.name is not None:
         name_session(wanted.name, context)
-    await context.hooks.greet(beginning)
+    await context.hooks.fire_session_start(beginning)
     return "" if wanted.session_id is None else f"Continuing {_titled(context)}.{place}"
 
 

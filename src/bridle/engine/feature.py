@@ -161,7 +161,7 @@ class Feature:
         del tool
 
     def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
-        """The call with the input that everyone goes by: hooks, rules, people and the tool."""
+        """The call with the input that hooks, rules, people and the tool see."""
         del tool, input, turn
         return call
 

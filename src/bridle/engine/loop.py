@@ -222,7 +222,7 @@ def _say_synthetic(turn: Turn, text: str) -> None:
 
 
 def _ended_by_calls(turn: Turn) -> Ending | None:
-    """The end that a call brought about: it was put off, keeps failing, or the turn was stopped with it."""
+    """The end that a call brought about: it was deferred, keeps failing, or the turn was stopped with it."""
     if turn.deferred is not None:
         return settle_deferral(turn)
     if turn.stopped_by is not None:

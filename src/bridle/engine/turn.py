@@ -64,7 +64,7 @@ class Turn:
         """Why a person or a hook ended the turn in the middle of its calls."""
         self.stopped_by_hook = False
         self.deferred: Call | None = None
-        """The call that a hook put off to a later run."""
+        """The call that a hook deferred to a later run."""
         self.repetitions = Repetitions()
         """Calls that keep failing."""
         self.began = runtime.clock()

@@ -22,7 +22,7 @@ def settle_stop(turn: Turn) -> Ending:
 
 
 def settle_deferral(turn: Turn) -> Ending:
-    """A hook put the only call off: it stays without a result, and a later run takes it up."""
+    """A hook deferred the only call: it has no result, and a later run resumes it."""
     if turn.deferred is not None:
         note_deferred(turn.session, turn.deferred.id)
     return Ending("tool_deferred")

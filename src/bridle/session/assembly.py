@@ -185,7 +185,7 @@ async def close_parts(base: SessionBase, parts: Parts) -> None:
     parts.warming.cancel()
     await asyncio.gather(parts.warming, return_exceptions=True)
     await parts.features.close()
-    await base.hooks.say_goodbye()
+    await base.hooks.fire_session_end()
     await _close_each(base.hooks, base.shells, parts.servers, base.plugins, base.sandbox)
     await _close_each(parts.provider, parts.checkpoints)
 

@@ -16,7 +16,7 @@ from bridle.session.base import CurrentRuntime, SessionBase, Shells
 from bridle.session.commands import SessionCommands
 from bridle.session.conversation import close_conversation, open_conversation, recall_files, storage_of
 from bridle.session.host import Begun, Connection, Host
-from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
+from bridle.session.parts.hooks import fire_session_start, has_hooks, lazy_hooks
 from bridle.session.parts.permissions import open_sandbox
 from bridle.session.parts.plugins import open_plugins
 from bridle.session.prepare import set_up
@@ -110,7 +110,7 @@ class LiveSession:
         if self.setup.options.worktree is not None or self.session.worktree is not None:
             await self._go_to_worktree()
         if base.host.greets and has_hooks(base.hooks, self.setup):
-            await greet(base.hooks.open(), self.setup, self.session)
+            await fire_session_start(base.hooks.open(), self.setup, self.session)
 
     async def close(self) -> None:
         """End everything that the session has started."""

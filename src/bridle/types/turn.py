@@ -57,7 +57,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class Denial(Struct, frozen=True):
-    """A call that the gate turned away."""
+    """A call that the gate denied."""
 
     tool_name: str
     tool_use_id: str
@@ -84,7 +84,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Since the session began, every model, side calls included."""
     denials: tuple[Denial, ...] = ()
     deferred: Mapping[str, Any] | None = None
-    """The call that a hook put off to a later run: id, name and input."""
+    """The call that a hook deferred to a later run: id, name and input."""
     api_error_status: int | None = None
     origin: Mapping[str, Any] | None = None
     prompt_uuid: str | None = None

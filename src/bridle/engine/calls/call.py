@@ -33,8 +33,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     """The tool was started: its input could be read and the gate let it through."""
 
 
-class PutOff(Struct, frozen=True, kw_only=True):
-    """A hook wants the call to wait for a later run: it gets no result now."""
+class DeferredCall(Struct, frozen=True, kw_only=True):
+    """A call that a hook deferred to a later run: it gets no result now."""
 
     call: Call
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.calls.call import Call, PutOff, Settled, failure
+from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
 from bridle.engine.calls.confinement import keeper, view_of
 from bridle.engine.calls.parsing import prepare_call
 from bridle.engine.feature import RunningCall
 from bridle.engine.hooks.call_hooks import (
+    can_be_deferred,
     fire_cwd_changed,
     fire_post_tool_use,
     fire_post_tool_use_failure,
     fire_pre_tool_use,
     notify_interrupted_call,
-    wants_to_wait,
 )
 from bridle.engine.permissions.gate import AllowedCall, CallDenied, ask_again, pass_gate, read_call, standing
 from bridle.engine.side_calls import consult
@@ -34,7 +34,9 @@ from bridle.types.tool import Tool, ToolContext, ToolOutput
 __all__ = ["Call", "dispatch", "prepare_call"]
 
 
-async def dispatch(call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[bool]]) -> Settled | PutOff:
+async def dispatch(
+    call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[bool]]
+) -> Settled | DeferredCall:
     """Take a call from its block to its result; every fault becomes a result that the model can read.
 
     `is_alone` tells whether the answer makes no other call, once that is known.
@@ -48,15 +50,15 @@ async def dispatch(call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[b
         return Settled(output=failure(_defect(call, error)))
 
 
-async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> Settled | PutOff:
+async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> Settled | DeferredCall:
     tool = _find(call, turn)
     call, input = read_call(call, tool, turn)
     context = _context(call, tool, turn)
     tool.check(input, context)
 
     said = await fire_pre_tool_use(call, tool, turn)
-    if said.deferred is not None and await wants_to_wait(call, turn, is_alone):
-        return PutOff(call=call)
+    if said.deferred is not None and await can_be_deferred(call, turn, is_alone):
+        return DeferredCall(call=call)
     try:
         if said.updated_input is not None:
             changed = msgspec.structs.replace(call, input=said.updated_input)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.engine.calls.call import Call, PutOff, Settled, failure
+from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
 from bridle.engine.calls.results import ResultBudget, normalise
 from bridle.engine.texts import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.engine.turn import Turn
@@ -99,7 +99,7 @@ class CallQueue:
             self._refuse(self._waiting.popleft(), message)
 
     def finish(self) -> None:
-        """Settle whatever has no result when nothing runs any more, except a call that was put off."""
+        """Settle whatever has no result when nothing runs any more, except a deferred call."""
         deferred = self._turn.deferred
         for job in self._jobs:
             if job.result is None and (deferred is None or job.call.id != deferred.id):
@@ -152,7 +152,7 @@ class CallQueue:
             settled = Settled(output=failure(CALL_LOST), ran=True)
         finally:
             self._running.pop(job, None)
-        if isinstance(settled, PutOff):
+        if isinstance(settled, DeferredCall):
             self._turn.deferred = settled.call
             return
         self._settle(job, self._weighed(job, settled), seconds=clock() - began)

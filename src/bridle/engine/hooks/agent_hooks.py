@@ -34,10 +34,10 @@ class AgentHooks:
     def collect(self) -> tuple[str, ...]:
         return ()
 
-    async def greet(self, source: StartSource) -> None:
+    async def fire_session_start(self, source: StartSource) -> None:
         """An agent begins with SubagentStart."""
 
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
         """An agent ends with SubagentStop."""
 
     def begin_turn(self, prompt_id: str) -> None:

@@ -26,8 +26,8 @@ async def fire_pre_tool_use(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
     return said
 
 
-async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> bool:
-    """Whether a call that a hook puts off can be; otherwise it continues as if the hook had said nothing."""
+async def can_be_deferred(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether a call can be deferred as a hook wants; if not, it continues as if the hook were not there."""
     if turn.runtime.host.defers and await is_alone():
         return True
     why = "it is not the only call of the answer" if turn.runtime.host.defers else "the session waits for it"

@@ -98,15 +98,15 @@ class LazyHooks:
         if self._made is not None or any(layer.values.get("hooks") for layer in layers):
             self.open().reload(layers)
 
-    async def greet(self, source: StartSource) -> None:
-        """Tell hooks that a conversation begins, and the model what they have to say."""
+    async def fire_session_start(self, source: StartSource) -> None:
+        """Fire SessionStart, and add the messages of hooks to the conversation."""
         if self._made is not None:
-            await self._made.greet(source)
+            await self._made.fire_session_start(source)
 
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
-        """Tell hooks that the conversation ends."""
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
+        """Fire SessionEnd."""
         if self._made is not None:
-            await self._made.say_goodbye(reason)
+            await self._made.fire_session_end(reason)
 
     def move(self, transcript_path: str) -> None:
         """The session continues with another conversation, in this file."""

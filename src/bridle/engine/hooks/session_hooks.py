@@ -215,8 +215,8 @@ class SessionHooks:
         said = await self.fire(setup)
         self._say(said.context)
 
-    async def greet(self, source: StartSource) -> None:
-        """Tell hooks that a conversation begins, and the model what they have to say."""
+    async def fire_session_start(self, source: StartSource) -> None:
+        """Fire SessionStart, and add the messages of hooks to the conversation."""
         self._ended = False
         if not self.listens_to("SessionStart"):
             return
@@ -225,7 +225,7 @@ class SessionHooks:
         if said.initial_user_message is not None:
             self._basis.wake(Prompt(content=said.initial_user_message, origin=HOOK))
 
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
         """Tell hooks that the conversation ends, once."""
         if not self._ended:
             self._ended = True

@@ -66,7 +66,7 @@ def refusal(prompt: Prompt, said: HookOutcome) -> str:
 
 
 def add_hook_messages(turn: Turn) -> None:
-    """Tell the model what hooks have had to say since the last step."""
+    """Add messages of hooks since the last step to the conversation."""
     if words := turn.runtime.hooks.collect():
         turn.session.say_user([text_block(text) for text in words], meta=True)
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.source_limits import CHANGED
-from bridle.engine.calls.call import Call, PutOff
+from bridle.engine.calls.call import Call, DeferredCall
 from bridle.engine.turn import Turn
 from bridle.extensions.bundled_files import extract, has_files
 from bridle.extensions.expansion import Expanded, ExpansionContext, RunShell, expand
@@ -236,7 +236,7 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
         raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is to be had.")
     call = Call(id=f"skill_{new_uuid()}", name="Bash", input={"command": command})
     settled = await dispatch(call, turn, is_alone=_never)
-    if isinstance(settled, PutOff):
+    if isinstance(settled, DeferredCall):
         raise ToolError(f"The skill {skill.name} was not loaded: a hook put off its command {command!r}.")
     output = settled.output
     said = output.content if isinstance(output.content, str) else text_of([*output.content])

@@ -35,7 +35,7 @@ def has_hooks(hooks: LazyHooks, setup: Setup) -> bool:
     return named and not choices.is_closed(setup.options, setup.env)
 
 
-async def greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
+async def fire_session_start(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
     """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
     options = setup.options
     if options.init or options.init_only or options.maintenance:
@@ -43,7 +43,9 @@ async def greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
 
         await hooks.prepare(SettingUp(trigger="maintenance" if options.maintenance else "init"))
     resumed = bool(session.entries)
-    await hooks.greet("fork" if resumed and options.fork_session else "resume" if resumed else "startup")
+    await hooks.fire_session_start(
+        "fork" if resumed and options.fork_session else "resume" if resumed else "startup"
+    )
 
 
 def _make_hooks(

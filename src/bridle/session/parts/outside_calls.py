@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bridle.engine.calls.call import Call, PutOff, failure
+from bridle.engine.calls.call import Call, DeferredCall, failure
 from bridle.engine.calls.dispatch import dispatch
 from bridle.engine.calls.results import normalise
 from bridle.engine.runtime import Runtime
@@ -32,8 +32,8 @@ class OutsideCalls:
         turn = Turn(self._session, Prompt(content="", origin=PROGRAM), self._runtime())
         call = Call(id=f"toolu_{new_uuid().replace('-', '')[:24]}", name=name, input=input)
         settled = await dispatch(call, turn, is_alone=_yes)
-        if isinstance(settled, PutOff):
-            return failure("A hook put this call off; there is no later run here.")
+        if isinstance(settled, DeferredCall):
+            return failure("A hook deferred this call, and no later run can resume it here.")
         content = normalise(settled.output.content)
         blocks = [text_block(content)] if isinstance(content, str) else content
         more = [text_block(text) for text in settled.context]

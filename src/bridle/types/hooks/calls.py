@@ -9,7 +9,7 @@ from bridle.types.hooks.base import BatchCall, Moment
 
 
 class PreToolUse(Moment, frozen=True, kw_only=True):
-    """A call is about to run; it may be denied, changed, asked about or put off."""
+    """A call is about to run; it may be denied, changed, asked about or deferred."""
 
     matched_on = "tool"
     tool: str = field(name="tool_name")

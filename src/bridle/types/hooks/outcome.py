@@ -139,15 +139,15 @@ class Hooks(Protocol):
         ...
 
     def collect(self) -> tuple[str, ...]:
-        """What hooks that ended in the background have to say to the model, each text once."""
+        """Messages to the model of hooks that ended in the background, each once."""
         ...
 
-    async def greet(self, source: StartSource) -> None:
-        """Tell hooks that a conversation begins, or begins anew, and the model what they have to say."""
+    async def fire_session_start(self, source: StartSource) -> None:
+        """Fire SessionStart, and add the messages of hooks to the conversation."""
         ...
 
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
-        """Tell hooks that a conversation ends, once."""
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
+        """Fire SessionEnd, once for each conversation."""
         ...
 
     def begin_turn(self, prompt_id: str) -> None:
@@ -193,10 +193,10 @@ class NoHooks:
     def collect(self) -> tuple[str, ...]:
         return ()
 
-    async def greet(self, source: StartSource) -> None:
+    async def fire_session_start(self, source: StartSource) -> None:
         """Nothing listens."""
 
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
         """Nothing listens."""
 
     def begin_turn(self, prompt_id: str) -> None:

@@ -8,7 +8,7 @@ from bridle.types.services.service import Service
 
 
 class AgentMessage(Struct, frozen=True, kw_only=True):
-    """A message on its way."""
+    """A message to an agent."""
 
     id: str
     sender: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.calls.call import PutOff
+from bridle.engine.calls.call import DeferredCall
 from bridle.engine.server import Server
 from bridle.engine.turn import Turn
 from bridle.frontends.tui.chat.turn import TurnView
@@ -98,7 +98,7 @@ async def run_shell(
         raise
     finally:
         own_calls.discard(call_id)
-    if isinstance(settled, PutOff):
+    if isinstance(settled, DeferredCall):
         live.finish_call(call_id, "denied", content="a hook put it off", data=None, seconds=0.0)
         return
     output = settled.output
