@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from bridle.engine.arrivals import take_arrivals
-from bridle.engine.compaction.guard import compact_unasked, fit_window
+from bridle.engine.compaction.guard import compact_automatically, fit_window
 from bridle.engine.hooks.turn_hooks import fire_stop, fire_stop_failure, fire_user_prompt_submit, refusal
 from bridle.engine.limits import first_objection, money_limit
 from bridle.engine.runtime import Runtime
@@ -95,9 +95,9 @@ async def _take_up(turn: Turn) -> Ending | None:
         )
     )
     if waiting is not None:
-        from bridle.engine.calls.deferral import take_up_deferred
+        from bridle.engine.calls.deferral import resume_deferred_call
 
-        await take_up_deferred(turn, waiting)
+        await resume_deferred_call(turn, waiting)
         if prompt.content:
             _record(turn, said)
     return Ending("hook_stopped") if said.stop is not None else _ended_by_calls(turn) or money_limit(turn)
@@ -188,7 +188,7 @@ async def _step(turn: Turn) -> StepEnd:
     try:
         return await take_step(turn)
     except ProviderError as error:
-        if not error.is_prompt_too_long or not await compact_unasked(turn):
+        if not error.is_prompt_too_long or not await compact_automatically(turn):
             raise
     return await take_step(turn)
 

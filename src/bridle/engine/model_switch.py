@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from bridle.engine.compaction.cache_state import CACHE_TTL, staleness
+from bridle.engine.compaction.cache_state import CACHE_TTL, cache_state
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
@@ -39,7 +39,7 @@ async def fire_model_switch(
     What they have to say to the model comes with the next step. A hook that would have the user asked
     refuses too: the user was asked when they chose the model.
     """
-    now = staleness(session, runtime, after)
+    now = cache_state(session, runtime, after)
     about: dict[str, Any] = {
         "from_model": before,
         "to_model": after,

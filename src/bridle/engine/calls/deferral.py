@@ -8,7 +8,7 @@ from bridle.transcripts.session import Session
 from bridle.types.block import ToolUseBlock
 
 
-async def take_up_deferred(turn: Turn, call: ToolUseBlock) -> None:
+async def resume_deferred_call(turn: Turn, call: ToolUseBlock) -> None:
     """Run the call from its first phase on; hooks are called for it again."""
     async with asyncio.TaskGroup() as group:
         calls = CallQueue(group, turn)

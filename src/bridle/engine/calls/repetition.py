@@ -13,7 +13,7 @@ _WORDS = {3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eig
 _LONGEST = 300
 
 
-class Loop(Struct, frozen=True):
+class RepeatedCall(Struct, frozen=True):
     """The call that ended a turn, because it failed too often."""
 
     tool: str
@@ -31,7 +31,7 @@ class Repetitions:
         self._failed: dict[bytes, int] = {}
         self._named: dict[bytes, int] = {}
         """The step in which the model was first warned about a call."""
-        self.loop: Loop | None = None
+        self.loop: RepeatedCall | None = None
         """Why the turn should end."""
 
     @property
@@ -52,7 +52,7 @@ class Repetitions:
         first = self._named.setdefault(key, step)
         # Many calls of one answer are not a loop before the model could read what became of the first ones.
         if times >= _ENDED_AT and step > first:
-            self.loop = Loop(call.name, times, _beginning(output))
+            self.loop = RepeatedCall(call.name, times, _beginning(output))
         return _with_note(output, _note(times))
 
 

@@ -14,7 +14,7 @@ _CACHE_SECONDS = 300
 CACHE_TTL = "5m"
 
 
-class Staleness(Struct, frozen=True, kw_only=True):
+class CacheState(Struct, frozen=True, kw_only=True):
     seconds: float | None
     """Since the model last said something; None when it never did."""
     context_tokens: int
@@ -23,15 +23,15 @@ class Staleness(Struct, frozen=True, kw_only=True):
     """What it would cost to put the whole conversation into the cache of the model in question."""
 
 
-def staleness(session: Session, runtime: Runtime, model: str) -> Staleness:
+def cache_state(session: Session, runtime: Runtime, model: str) -> CacheState:
     """The state of the cache now, for a session that would continue with `model`."""
     last = _last_answer(session)
     if last is None:
-        return Staleness(seconds=None, context_tokens=0, cache_warm=False, cache_write_usd=0.0)
+        return CacheState(seconds=None, context_tokens=0, cache_warm=False, cache_write_usd=0.0)
     usage = Usage.from_api(last["message"]["usage"])
     tokens = usage.context + usage.output
     seconds = max(0.0, time.time() - datetime.fromisoformat(last["timestamp"]).timestamp())
-    return Staleness(
+    return CacheState(
         seconds=round(seconds, 3),
         context_tokens=tokens,
         cache_warm=runtime.asking.cache and seconds < _CACHE_SECONDS,

@@ -4,7 +4,7 @@ import time
 
 from bridle.context.old_results import CLEARED, old_results
 from bridle.context.tokens import ratio_of
-from bridle.engine.compaction.cache_state import staleness
+from bridle.engine.compaction.cache_state import cache_state
 from bridle.engine.turn import Turn
 from bridle.transcripts.shortened_results import shorten
 
@@ -16,7 +16,7 @@ _SHARE_WARM = 5
 
 def clear_when_cold(turn: Turn) -> int:
     """At the start of a turn after a pause: clear old results, since the cache is gone; the tokens saved."""
-    if turn.steps or staleness(turn.session, turn.runtime, turn.model).cache_warm:
+    if turn.steps or cache_state(turn.session, turn.runtime, turn.model).cache_warm:
         return 0
     return _clear(turn, least=_LEAST_COLD)
 

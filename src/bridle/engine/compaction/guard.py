@@ -32,7 +32,7 @@ async def fit_window(turn: Turn) -> Ending | None:
 
         if clear_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
             return None
-    if await compact_unasked(turn) or level == "compact":
+    if await compact_automatically(turn) or level == "compact":
         return None
     return Ending.failed(
         "blocking_limit",
@@ -45,7 +45,7 @@ def _has_answers(turn: Turn) -> bool:
     return any(entry["type"] == "assistant" for entry in turn.session.entries)
 
 
-async def compact_unasked(turn: Turn) -> bool:
+async def compact_automatically(turn: Turn) -> bool:
     """Compact because there is no room; whether there is some now."""
     if not _may_act(turn):
         return False

@@ -13,7 +13,7 @@ from bridle.config.hook_schema import CommandHook
 from bridle.config.load import LazyContentApprovals
 from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
-from bridle.engine.compaction.cache_state import staleness
+from bridle.engine.compaction.cache_state import cache_state
 from bridle.engine.hooks.agent_hooks import AgentHooks
 from bridle.engine.hooks.conditions import covers
 from bridle.engine.hooks.effects import HookEffects
@@ -380,7 +380,7 @@ class SessionHooks:
         model = self._session.state.model
         if source not in ("resume", "fork"):
             return SessionStart(source=source, model=model)
-        now = staleness(self._session, self._parts(), model)
+        now = cache_state(self._session, self._parts(), model)
         return SessionStart(
             source=source,
             model=model,
