@@ -83,7 +83,7 @@ async def test_reviewer_denies_with_advice_for_the_agent(tmp_path: Path):
     decision = await _judged(turn)
     assert isinstance(decision, Deny) and decision.reason_type == "classifier"
     assert decision.reason.startswith(
-        "auto mode: It publishes. Go on with what does not depend on this call."
+        "auto mode: It publishes. Continue with work that does not depend on this call."
     )
 
 

@@ -164,7 +164,7 @@ async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_w
         broker.lease(str(project / "a.py"), _other())
         (project / "a.py").write_text("changed\n")
     assert [each.owner for each in broker.leases()] == [_other()]
-    assert claims.heard() == () and broker.messages(_other()) == []
+    assert claims.remarks() == () and broker.messages(_other()) == []
 
 
 async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_path: Path):

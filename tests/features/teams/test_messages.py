@@ -171,10 +171,10 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "sentence"),
     [
-        ("nobody", "There is nobody called 'nobody' here. There are: worker."),
+        ("nobody", "There is no agent called 'nobody' here. There are: worker."),
         ("main", "You are main"),
         ("uds:/nowhere.sock", "no session of yours"),
-        ("*", "Nobody is at work"),
+        ("*", "No agent is at work"),
     ],
 )
 async def test_messages_to_nobody_are_answered_with_one_line(tmp_path: Path, to: str, sentence: str):

@@ -110,7 +110,7 @@ async def test_nobody_of_a_name_is_told_to_the_teammate_that_writes(tmp_path: Pa
         await made.task()
         await made.close()
         last = json.dumps(made.bodies(helpers=True)[-1]["messages"])
-    assert "There is nobody called 'carl' here. There are: ann." in last
+    assert "There is no agent called 'carl' here. There are: ann." in last
 
 
 async def test_stopping_a_teammate_ends_its_process_and_closes_its_pane(tmp_path: Path):

@@ -161,7 +161,7 @@ async def test_a_message_whose_answer_is_lost_is_sent_again_and_taken_once(tmp_p
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send("remote:attic"), port=line.port, key=key) as made:
             await made.prompt()
-            assert "do not send it again before you know" in _result(made)
+            assert "Find out before you send it again" in _result(made)
         assert line.cuts == 3 and len(heard) == 1
 
 

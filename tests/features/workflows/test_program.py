@@ -142,7 +142,7 @@ async def test_a_failed_agent_is_begun_anew_by_a_command_while_the_others_work(t
             host.prompt('/fan {"n": 3}')
             await host.until(lambda frame: frame.get("summary") == "Look: 2 of 3 agents done")
             host.prompt("/workflows fan restart 1")
-            told = await host.until(lambda frame: "begun anew" in str(frame.get("result")))
+            told = await host.until(lambda frame: "is restarted" in str(frame.get("result")))
             host.prompt("/workflows fan restart 3")
             refused = await host.until(lambda frame: "has finished" in str(frame.get("result")))
             await eventually(lambda: _parts(server)["0"] == 2)

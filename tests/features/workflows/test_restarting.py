@@ -1,4 +1,4 @@
-"""An agent that came to nothing is begun anew while its run goes on, and nobody else's work is lost."""
+"""An agent that failed is restarted while its run continues, and the work of the others is kept."""
 
 import asyncio
 from pathlib import Path
@@ -26,7 +26,7 @@ async def test_a_failed_agent_works_again_beside_those_that_never_noticed(tmp_pa
     async with workshop(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b", "c"])
         await _stands(run, "running failed done")
-        assert "Agent 2 (agent 2) is begun anew" in run.decide(2, "restart")
+        assert "Agent 2 (agent 2) is restarted" in run.decide(2, "restart")
         await _stands(run, "running done done")
         gate.set()
         (task,) = await made.team.over()
@@ -206,7 +206,7 @@ async def test_in_a_paused_run_it_waits_with_all_others(tmp_path: Path):
         run = await _begun(made, _FAN, args=["a", "b"])
         await _stands(run, "running failed")
         run.pause()
-        assert "once the run goes on" in run.decide(2, "restart")
+        assert "when the run is resumed" in run.decide(2, "restart")
         gate.set()
         await _stands(run, "done waiting")
         assert run.state == "paused" and len(made.team.minds.requests("b")) == 1
@@ -227,7 +227,7 @@ async def test_lines_and_faults_of_the_script_are_not_told_twice(tmp_path: Path)
         logs = run.view().logs
         gate.set()
         (task,) = await made.team.over()
-    assert logs[:2] == ("Agent 2 (agent 2) is begun anew, and the script runs again.", "hello")
+    assert logs[:2] == ("Agent 2 (agent 2) is restarted, and the script runs again.", "hello")
     assert task.result is not None and task.result.count("does not exist") == logs.count("hello") == 1
 
 

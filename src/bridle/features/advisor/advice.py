@@ -38,7 +38,7 @@ async def advise(turn: Turn, question: str) -> AssistantMessage:
     """
     model = turn.session.state.advisor
     if model is None:
-        raise ToolError("No advisor is chosen in this session; go on without one.")
+        raise ToolError("No advisor is set in this session. Continue without one.")
     if (objection := is_overspent(turn.session, turn.runtime)) is not None:
         raise ToolError(objection)
     provider = charged_to(turn.runtime.provider, _PAYER, source=_PAYER)
@@ -50,7 +50,7 @@ async def advise(turn: Turn, question: str) -> AssistantMessage:
     except (ProviderError, ConfigError) as error:
         reason = " ".join(str(error).split())
         raise ToolError(f"The advisor {model} could not answer: {reason}") from error
-    raise ToolError(f"The advisor {model} gave no answer; go on without it, or try again later.")
+    raise ToolError(f"The advisor {model} gave no answer. Continue without it, or try again later.")
 
 
 def _request(turn: Turn, model: str, question: str) -> ModelRequest:
@@ -58,11 +58,11 @@ def _request(turn: Turn, model: str, question: str) -> ModelRequest:
     facts = runtime.facts(model)
     room = min(window_of(facts.context_window, facts.max_output).compact_at, _MOST_CONTEXT)
     settled, words = _so_far(turn)
-    told = retell(settled, units=max(room * _UNITS_PER_TOKEN - _RESERVED_UNITS, _RESERVED_UNITS))
+    conversation = retell(settled, units=max(room * _UNITS_PER_TOKEN - _RESERVED_UNITS, _RESERVED_UNITS))
     return ModelRequest(
         model=model,
         system=(text_block(_SYSTEM),),
-        history=History.of(*_asked(told, words, question)),
+        history=History.of(*_asked(conversation, words, question)),
         max_tokens=min(facts.max_tokens, _MOST_TOKENS),
         thinking=facts.thinking,
         betas=runtime.asking.betas,
@@ -82,13 +82,13 @@ def _so_far(turn: Turn) -> tuple[list[SentMessage], str]:
     return messages[:last], text_of(messages[last]["content"]).strip()
 
 
-def _asked(told: list[SentMessage], words: str, question: str) -> list[SentMessage]:
+def _asked(conversation: list[SentMessage], words: str, question: str) -> list[SentMessage]:
     """The question as part of the last message of the user, because some services want the sides in turn."""
     now = f"The agent now says:\n{clipped(words, _LONGEST_QUESTION)}\n\n" if words else ""
     wanted = clipped(question.strip(), _LONGEST_QUESTION)
     asks = f"{now}The agent asks you for advice. {_USUAL if not wanted else f'It wants to know: {wanted}'}"
-    if not told or told[-1]["role"] != "user":
-        return [*told, {"role": "user", "content": asks}]
-    content = told[-1]["content"]
+    if not conversation or conversation[-1]["role"] != "user":
+        return [*conversation, {"role": "user", "content": asks}]
+    content = conversation[-1]["content"]
     before: list[Block] = [text_block(content)] if isinstance(content, str) else content
-    return [*told[:-1], {"role": "user", "content": [*before, text_block(asks)]}]
+    return [*conversation[:-1], {"role": "user", "content": [*before, text_block(asks)]}]

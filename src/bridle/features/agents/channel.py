@@ -1,4 +1,4 @@
-"""The openings of an agent: its events and questions go to whoever started it."""
+"""The channel of an agent: its events and questions go to the thread that started it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -44,9 +44,9 @@ class AgentChannel:
         self._mark = mark
         self._agent_id = agent_id
         self._notice = notice
-        """Sees every event of the agent itself, before it goes on."""
+        """Gets every event of the agent, before it is passed to the thread that started the agent."""
         self._agreed = agreed
-        """Told of updates of permissions that came with an answer."""
+        """Called with the permission updates that came with an answer."""
 
     def emit(self, event: Event) -> None:
         if isinstance(event, _OF_THE_SESSION):
@@ -87,7 +87,7 @@ class AgentView:
         self._hooks.notify(event)
 
     def collect(self) -> tuple[str, ...]:
-        """What its definition wants it to hear again at every step comes first."""
+        """The reminder of its definition, which is repeated at every step, and then what its hooks add."""
         reminder = () if self._reminder is None else (f"<system-reminder>{self._reminder}</system-reminder>",)
         return (*reminder, *self._hooks.collect())
 

@@ -161,7 +161,7 @@ class _Approved:
 
     def __init__(self, context: FeatureContext) -> None:
         self._context = context
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def __call__(self, definition: "AgentDefinition") -> "AgentDefinition":
         context, file = self._context, definition.file or ""
@@ -173,8 +173,8 @@ class _Approved:
 
         from bridle.config.source_limits import CHANGED
 
-        if file not in self._told:
-            self._told.add(file)
+        if file not in self._reported:
+            self._reported.add(file)
             mode = definition.permission_mode
             context.warn(
                 f"the agent {definition.name} runs without its permissionMode {mode}: its file {CHANGED}"

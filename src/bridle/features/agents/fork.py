@@ -1,4 +1,4 @@
-"""A fork: an agent that goes on from the conversation as it stands, with the same prefix to the byte."""
+"""A fork: an agent that continues the conversation as it is now, with the same prefix to the byte."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ _TAG = "fork-boilerplate"
 
 _RULES = f"""\
 <{_TAG}>
-You are a fork: a worker that goes on from this conversation, not its main agent.
+You are a fork: a worker that continues this conversation, not its main agent.
 - What the system prompt says about handing work to agents is not for you. Start no agent; use the tools \
 yourself.
 - Do not converse, ask or suggest. Write nothing between calls.
 - Do what the directive says and nothing beside it.
 - Commit changes to files before you report, and name the commit.
-- Report once, at the end, in less than 500 words. Begin with "Scope:" and go on with Result, Key files, \
+- Report once, at the end, in less than 500 words. Begin with "Scope:", then Result, Key files, \
 Files changed and Issues, each only where there is something to say. Facts only; then stop.
 </{_TAG}>
 """

@@ -111,8 +111,8 @@ class Mail:
         self._came.set()
 
     def tell(self, text: str, *, sender: str) -> None:
-        """Deliver news that nobody wrote and that may be lost with the process."""
-        letter = AgentMessage(id=new_uuid(), sender=sender, text=text, sent=time.time())
+        """Deliver a notice of the program. It is kept in memory only and is lost with the process."""
+        letter = Letter(id=new_uuid(), sender=sender, text=text, sent=time.time())
         self._waiting.append(as_prompt(letter))
         self._came.set()
 
@@ -179,5 +179,5 @@ def main_mailbox(storage: str) -> Mailbox:
 
 
 def agent_mailbox(storage: str, agent_id: str) -> Mailbox:
-    """The same for an agent."""
+    """The mailbox of an agent."""
     return Mailbox(os.path.join(storage, "mail", os.path.basename(agent_id)))

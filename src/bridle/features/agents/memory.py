@@ -15,7 +15,7 @@ _LARGEST = 1_000_000
 
 _SCOPES: Mapping[MemoryScope, str] = {
     "user": "It is shared by all projects of the user: keep what you learn general.",
-    "project": "It is part of the project and shared with everybody who works on it.",
+    "project": "It is part of the project and shared with everyone who works on it.",
     "local": "It is for this project on this machine and is not committed.",
 }
 

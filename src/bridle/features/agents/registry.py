@@ -1,4 +1,4 @@
-"""Whom a session can hand work to, and everybody who works for it."""
+"""The agents that a session can start, and those that work for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
@@ -53,7 +53,7 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
 
 
 class AgentRegistry:
-    """Everybody who works for one session, whoever started them."""
+    """All agents of one session, at every depth."""
 
     def __init__(self, setup: AgentSetup, env: Mapping[str, str]) -> None:
         self.setup = setup
@@ -62,9 +62,9 @@ class AgentRegistry:
         """Those that the host brought."""
         self.running: dict[str, Run] = {}
         self.beside: dict[str, asyncio.Task[None]] = {}
-        """Those whom nobody waits for."""
+        """Agents in the background, by id."""
         self.lead: Turn | None = None
-        """The newest turn of the main thread that started somebody: who is woken later works for it."""
+        """The newest turn of the main thread that started an agent. An agent that is resumed works for it."""
         self.watchers: dict[str, set[str]] = {}
         """Who wants to know when an agent has ended, by the agent's id."""
         self.processes: Processes | None = None
@@ -74,7 +74,7 @@ class AgentRegistry:
         self._cleaning: set[asyncio.Task[object]] = set()
 
     def clean_later(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do something after an agent that nobody need wait for, except the end of the session."""
+        """Run the clean-up of an agent in the background. Only the end of the session waits for it."""
         task = asyncio.create_task(work)
         self._cleaning.add(task)
         task.add_done_callback(self._cleaning.discard)
@@ -98,11 +98,11 @@ class Agents:
         """The only types that this thread may start; None for all."""
 
     def below(self, allowed: tuple[str, ...] | None) -> "Agents":
-        """The same for an agent that this thread starts."""
+        """The agents that an agent of this thread can start."""
         return Agents(self.registry, depth=self.depth + 1, allowed=allowed)
 
     def definitions(self) -> tuple[AgentDefinition, ...]:
-        """Everybody who can be named, looked up anew; of two with one name the more important one."""
+        """All agent types, read again. Of two with one name the one with the higher precedence is taken."""
         registry, setup = self.registry, self.registry.setup
         known: dict[str, AgentDefinition] = {}
         builtin = builtin_agents(registry.env, interactive=setup.interactive, hosted=setup.hosted)
@@ -117,7 +117,7 @@ class Agents:
         return next((each for each in self.definitions() if each.name == name), None)
 
     def listing(self, without: Collection[str] = ()) -> str | None:
-        """What the model is told of whom it can hand work to, `without` those that rules keep away."""
+        """The list of agent types for the model, `without` those that rules deny."""
         chosen = (each for each in self.definitions() if each.listed and each.name not in without)
         lines = [f"- {each.name}: {_short(each.description)}" for each in chosen]
         return "# Agent types\n" + "\n".join(lines) if lines else None
@@ -147,14 +147,14 @@ class Agents:
         return await start(self, turn, delegation, call_id=call_id)
 
     async def resume(self, turn: "Turn", agent_id: str, prompt: str, *, call_id: str) -> "AgentLaunched":
-        """Let an agent that has ended go on with another prompt, in the background.
+        """Resume an agent that has ended with another prompt, in the background.
 
         Raises:
-            ToolError: there is no such agent, it still runs, or it cannot go on.
+            ToolError: there is no such agent, it still runs, or it cannot be resumed.
         """
         from bridle.features.agents.start import resume
 
-        # Whoever writes to it, it works for the main thread again.
+        # It works for the main thread again, also if another agent wrote to it.
         root = self if self.depth == 0 else Agents(self.registry)
         return await resume(root, self.registry.lead or turn, agent_id, prompt, call_id=call_id)
 
@@ -177,7 +177,7 @@ class Agents:
         return len(tasks) + idle
 
     def move_to_background(self, agent_id: str | None = None) -> int:
-        """Let agents that somebody waits for, or one of them, go on beside the conversation; how many did."""
+        """Move agents in the foreground, or one of them, to the background. Returns how many were moved."""
         moved = [
             run
             for run in self.registry.running.values()
@@ -193,7 +193,7 @@ class Agents:
         return len(self.registry.beside)
 
     async def close(self) -> None:
-        """End everybody."""
+        """End all agents."""
         await self.stop_all()
         await self.registry.clean_up()
 

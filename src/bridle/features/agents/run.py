@@ -54,7 +54,7 @@ class AgentRun:
         share: Callable[[Turn, Iterable[Mapping[str, Any]]], Awaitable[None]],
         clean_later: Callable[[Coroutine[Any, Any, object]], None],
         session: Session | None = None,
-        told: Callable[[Task], None] | None = None,
+        on_task: Callable[[Task], None] | None = None,
         workers: Toolbox | None = None,
     ) -> None:
         self.lead = lead
@@ -65,9 +65,9 @@ class AgentRun:
         """What it chooses its tools from, where that is not what the lead has."""
         self._share = share
         self._clean_later = clean_later
-        """Runs what must be done after the agent was stopped, without anybody waiting for it."""
-        self._told = told
-        """Hears how its job stands, where that is none of the session's."""
+        """Runs the clean-up after the agent was stopped, in the background."""
+        self._on_task = on_task
+        """Called when its task changes, where the task is not one of the session."""
         self._log = AgentLog(output_path(lead.runtime, work.agent_id))
         self._began = lead.runtime.clock()
         self._mail = Mail(agent_mailbox(lead.runtime.records.storage, work.agent_id), self.session)
@@ -75,7 +75,7 @@ class AgentRun:
         """Where to write to it; None once it takes nothing in any more."""
         self.over = asyncio.Event()
         self.moved = asyncio.Event()
-        """Nobody waits for it any more, although somebody did."""
+        """Set when it was moved to the background."""
         self._tool_uses = 0
         self._last_tool: str | None = None
         self._stall: asyncio.Timeout | None = None
@@ -98,13 +98,13 @@ class AgentRun:
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
         """List the agent among the jobs of the session."""
         write_meta(self.lead.runtime, self.work)
-        if self._told is not None:
-            self._told(self.task)
+        if self._on_task is not None:
+            self._on_task(self.task)
         else:
             self.lead.runtime.workspace.tasks.begin(self.task, stop)
 
     def move_to_background(self) -> bool:
-        """Let whoever waits go on without it; whether anybody did wait."""
+        """Move it to the background. Returns False if it is there already or has ended."""
         if self.task.backgrounded or self.task.status != "running":
             return False
         self.task = msgspec.structs.replace(self.task, backgrounded=True)
@@ -117,7 +117,7 @@ class AgentRun:
         self.task = msgspec.structs.replace(self.task, hushed=True)
 
     def take_rules(self, update: PermissionUpdate) -> None:
-        """Rules have changed for everybody."""
+        """Apply a change of the rules of the session."""
         self.session.swap(rules=changed_rules(self.session.state.rules, update))
 
     async def report(self) -> AgentCompleted:
@@ -267,7 +267,7 @@ class AgentRun:
                 self._log.take(event)
                 self.task = msgspec.structs.replace(self.task, usage=self._usage(), last_tool=event.tool)
                 self._tell()
-                if self._told is None:
+                if self._on_task is None:
                     self.lead.runtime.channel.emit(TaskProgressed(self.task))
             case AssistantReplied():
                 self._log.take(event)
@@ -275,7 +275,7 @@ class AgentRun:
                 pass
 
     async def _agree(self, updates: Iterable[Mapping[str, Any]]) -> None:
-        """What somebody agrees to for an agent holds for the session that it works in."""
+        """What the user allows for an agent applies to the session that it works in."""
         await self._share(self.lead, updates)
 
     def _still_alive(self) -> None:
@@ -345,8 +345,8 @@ class AgentRun:
 
     def _tell(self) -> None:
         """Let the job stand as it does now."""
-        if self._told is not None:
-            self._told(self.task)
+        if self._on_task is not None:
+            self._on_task(self.task)
         else:
             self.lead.runtime.workspace.tasks.change(self.task)
 

@@ -107,7 +107,7 @@ def _tools(own: Toolbox, work: Assignment) -> Toolbox:
 
 
 def _effort(lead: Runtime, work: Assignment) -> str | None:
-    """How hard it thinks, where its model can be told."""
+    """The effort of its model, if the model supports it."""
     return work.effort if work.effort in lead.facts(work.model).efforts else None
 
 

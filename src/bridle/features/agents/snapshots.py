@@ -1,4 +1,4 @@
-"""Notes that a project hands out to the memory of an agent: copied once, and told of when they are newer."""
+"""Notes that a project provides for the memory of an agent: copied once, with a notice of newer ones."""
 
 import os
 import stat

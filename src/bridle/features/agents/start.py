@@ -1,4 +1,4 @@
-"""Starts agents, and lets those that have ended go on."""
+"""Starts agents, and resumes those that have ended."""
 
 import asyncio
 import os
@@ -74,10 +74,10 @@ async def start(agents: "Agents", turn: Turn, delegation: Delegation, *, call_id
 
 
 async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, call_id: str) -> AgentLaunched:
-    """Let an agent that has ended go on with another prompt, in the background.
+    """Resume an agent that has ended with another prompt, in the background.
 
     Raises:
-        ToolError: there is no such agent, it still runs, or it cannot go on.
+        ToolError: there is no such agent, it still runs, or it cannot be resumed.
     """
     task = turn.runtime.workspace.tasks.find(agent_id)
     agent_id = task.id if task is not None else agent_id
@@ -87,14 +87,14 @@ async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, ca
     meta = await asyncio.to_thread(read_meta, turn.runtime, agent_id)
     kind = str(meta.get("agentType") or GENERAL)
     if kind in NOT_RESUMABLE:
-        raise ToolError(f"An agent of the type {kind} cannot go on: start a new one.")
+        raise ToolError(f"An agent of the type {kind} cannot be resumed: start a new one.")
     fork = kind == FORK
     definition = FORK_DEFINITION if fork else agents.find(kind) or _general(agents)
     place = meta.get("worktreePath")
     work = Assignment(
         agent_id=agent_id,
         definition=definition,
-        description=str(meta.get("description") or "An agent goes on"),
+        description=str(meta.get("description") or "Resumed agent"),
         prompt=prompt,
         call_id=call_id,
         name=meta.get("name"),
@@ -140,7 +140,9 @@ def _choose(agents: "Agents", turn: Turn, delegation: Delegation) -> AgentDefini
 def _general(agents: "Agents") -> AgentDefinition:
     found = agents.find(GENERAL)
     if found is None:
-        raise ToolError("The type of this agent is gone, and there is no general one to go on for it.")
+        raise ToolError(
+            f"The type of this agent no longer exists, and there is no {GENERAL} agent to replace it."
+        )
     return found
 
 
@@ -164,7 +166,7 @@ def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:
 
 
 def _is_background(agents: "Agents", turn: Turn, definition: AgentDefinition, delegation: Delegation) -> bool:
-    # An agent hears no news, so it waits for those that it starts.
+    # An agent gets no notifications, so it waits for those that it starts.
     if agents.depth or is_on(turn.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
         return False
     return definition.background or delegation.background is not False
@@ -187,8 +189,8 @@ def model_of(
         raise ToolError(f"{called} is a model of a service that the user's settings do not use: omit it.")
     own = definition.model
     if own and definition.source == "project" and not setup.may_choose(own, turn.model):
-        told = f"The agent {definition.name} of this project names {own}, a model of a service that your "
-        turn.runtime.channel.emit(Noticed(f"{told}settings do not use; that was left out.", "warning"))
+        text = f"The agent {definition.name} of this project names {own}, a model of a service that your "
+        turn.runtime.channel.emit(Noticed(f"{text}settings do not use. The model was ignored.", "warning"))
         own = None
     name = forced or called or own or variable or "inherit"
     return turn.model if name == "inherit" else setup.resolve_model(name, turn.model)
@@ -257,7 +259,7 @@ def _launched(run: "Run") -> AgentLaunched:
 
 
 async def _awaited(agents: "Agents", run: "Run") -> AgentReport:
-    """Work while somebody waits; stopping the agent alone leaves the one that waits at work."""
+    """Run in the foreground. Stopping the agent alone does not stop the thread that waits for it."""
     inner = asyncio.create_task(run.report())
     run.begin(lambda: _cancel(inner))
     moving = asyncio.create_task(run.moved.wait())
@@ -281,7 +283,7 @@ async def _awaited(agents: "Agents", run: "Run") -> AgentReport:
 
 
 def _go_beside(agents: "Agents", run: "Run", inner: asyncio.Task[AgentCompleted]) -> AgentLaunched:
-    """Nobody waits any more: a note will bring the report."""
+    """It was moved to the background: a notification will bring the report."""
     task = asyncio.create_task(_beside(lambda: inner))
     task.add_done_callback(lambda done: _leave(agents, run, done))
     agents.registry.beside[run.work.agent_id] = task
@@ -296,7 +298,7 @@ async def _beside(report: Callable[[], Awaitable[AgentCompleted]]) -> None:
 
 
 def gone(agents: "Agents", run: "Run") -> None:
-    """The agent works no more; those who asked to know are told."""
+    """The agent has ended: notify those who asked for it."""
     registry, agent_id = agents.registry, run.work.agent_id
     registry.running.pop(agent_id, None)
     run.over.set()
@@ -310,7 +312,7 @@ def gone(agents: "Agents", run: "Run") -> None:
 async def agree(
     agents: "Agents", lead: Turn, updates: tuple[Mapping[str, Any], ...], *, without: str | None = None
 ) -> None:
-    """What somebody agrees to for one agent holds for the session, and spares others the same question."""
+    """What the user allows for one agent applies to the session and to its other agents."""
     gate = msgspec.structs.replace(lead.runtime.gate, persist=None)
     runtime = msgspec.structs.replace(lead.runtime.without_shape(), gate=gate)
     await grant(Turn(lead.session, lead.prompt, runtime), updates)
@@ -318,7 +320,7 @@ async def agree(
         try:
             update = read_update(given)
         except ValueError:
-            continue  # Told where it was granted.
+            continue  # Reported where it was granted.
         if update["type"] in ("addRules", "replaceRules", "removeRules"):
             for run in agents.registry.running.values():
                 run.take_rules(update)
@@ -335,7 +337,7 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
 
 
 def _leave(agents: "Agents", run: "Run", done: asyncio.Task[None]) -> None:
-    """An agent beside the conversation is gone; nobody waits for it, so a defect must be told."""
+    """A background agent has ended. Its task is not awaited, so a defect is reported here."""
     agents.registry.beside.pop(run.work.agent_id, None)
     run.settle()
     gone(agents, run)

@@ -46,7 +46,7 @@ class AgentSummaries:
         self._steps: dict[str, deque[str]] = {}
         self._fresh: set[str] = set()
         """Agents that have done something since they were last summed up."""
-        self._told_of_fault = False
+        self._fault_reported = False
 
     def take(self, event: Event) -> None:
         match event:
@@ -63,7 +63,7 @@ class AgentSummaries:
                 pass  # Nothing else says what an agent does.
 
     def finish(self, outcome: Outcome | None) -> None:
-        """Whoever runs this ends it."""
+        """Nothing to do: the caller of `run` cancels it."""
 
     async def run(self) -> None:
         """Sum up until cancelled; where the host does not ask for it, nothing is done."""
@@ -82,8 +82,8 @@ class AgentSummaries:
         try:
             answer = await consult_beside(self._session, runtime, question, model=runtime.asking.small_model)
         except ToolError as error:
-            if not self._told_of_fault:
-                self._told_of_fault = True
+            if not self._fault_reported:
+                self._fault_reported = True
                 runtime.channel.emit(Noticed(f"Agents cannot be summed up: {error}", "info"))
             return
         words = " ".join(text_of(answer["content"]).split())[:_LONGEST_SUMMARY].rstrip(".")

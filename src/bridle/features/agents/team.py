@@ -1,4 +1,4 @@
-"""The team of a session: who belongs to it, what its members are told, and what happens when one is done."""
+"""The team of a session: its members, their instructions, and what happens when one is done."""
 
 import asyncio
 
@@ -13,10 +13,10 @@ _WORDS = """
 
 # Your team
 You are `{name}` in the team `{team}`. `main` leads it. SendMessage reaches `main`, the other members by \
-their names, and with `*` everybody who is at work; ListAgents names them. What you write outside of calls \
-nobody reads but `main`, when you are done. The task list is shared: TaskList shows what is open, and \
-TaskUpdate with your name as owner makes an item yours. When you have ended, a message wakes you with all \
-you know now."""
+their names, and with `*` all members at work. ListAgents lists them. What you write outside of calls is \
+read only by `main`, when you are done. The task list is shared: TaskList shows what is open, and \
+TaskUpdate with your name as owner assigns an item to you. After you have ended, a message resumes you with \
+all you know now."""
 
 
 def member_words(name: str, team: str) -> str:
@@ -34,7 +34,7 @@ class Rounds:
         self._left = _MOST_ROUNDS
 
     async def objection(self) -> str | None:
-        """Why the member must go on; None when it may rest."""
+        """Why the member must continue; None when it may stop."""
         if self._left <= 0:
             return None
         found = await self._unfinished() or await self._idle()

@@ -17,7 +17,7 @@ _FOR_NO_AGENT = frozenset({
     "Advisor", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EndConversation", "EnterPlanMode",
     "ExitPlanMode", "Monitor", "ScheduleWakeup", "TaskOutput", "WaitForMcpServers", "Workflow",
 })  # fmt: skip
-"""They ask a person, or bring prompts and notes later, which only the main thread hears."""
+"""They ask the user, or bring prompts and notifications later, which only the main thread gets."""
 _IN_BACKGROUND = frozenset({
     "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
     "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "TaskStop", "SendMessage",
@@ -26,8 +26,8 @@ _IN_BACKGROUND = frozenset({
 _IN_TEAMS = frozenset({"ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
 _MEMORY_TOOLS = ("Write", "Edit", "Read")
 _STARTER = "Agent"
-_MOST_TOLD = 100
-"""Of the tools that an agent cannot search for, so many are told at most."""
+_MOST_LISTED = 100
+"""How many tools are listed at most for an agent that cannot search for tools."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -52,14 +52,14 @@ class Selection(Struct, frozen=True, kw_only=True):
     """The only agents that it may start; None for all."""
 
     def unknown(self, definition: AgentDefinition, toolbox: Toolbox) -> tuple[str, ...]:
-        """Tools that its list names and nobody has."""
+        """Tools that its list names and that do not exist."""
         names = toolbox.names()
         wanted = (name for text in definition.tools or () for name, _ in _entries(text))
         return tuple(each for each in wanted if not any(_covers(each, name) for name in names))
 
 
 def select(definition: AgentDefinition, standing: Standing) -> Selection:
-    """Read the lists of a definition; names that nobody knows are no fault."""
+    """Read the tool lists of a definition. Unknown names are ignored."""
     removed = {name for text in definition.disallowed_tools for name, _ in _entries(text)}
     listed = None
     if definition.tools is not None and tuple(definition.tools) != ("*",):
@@ -103,14 +103,14 @@ class AgentToolbox:
         return tool if tool is not None and self._takes(_searching(tool.name)) else None
 
     def _chosen(self, given: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
-        """The definitions of its tools; one that cannot search for more is told all of them."""
+        """The definitions of its tools; one that cannot search for more gets all of them."""
         taken = tuple(each for each in given if self._takes(_searching(each["name"])))
         if self._takes(SEARCH) or all(each["name"] != SEARCH for each in given):
             return taken
         listed = {each["name"] for each in taken if not is_deferred(each)}
         unlisted = (name for name in self.names() if name not in listed)
         late = (each for name in unlisted if (each := self._definition(name)) is not None)
-        return (*(each for each in taken if not is_deferred(each)), *islice(late, _MOST_TOLD))
+        return (*(each for each in taken if not is_deferred(each)), *islice(late, _MOST_LISTED))
 
     def _definition(self, name: str) -> ToolDefinition | None:
         from bridle.tools import definitions

@@ -1,4 +1,4 @@
-"""What is kept of agents that have ended, for those that go on."""
+"""What is kept of agents that have ended, so that they can be resumed."""
 
 import os
 from collections.abc import Mapping
@@ -55,9 +55,7 @@ def _before_fork(turn: Turn, leaf: str | None, agent_id: str) -> list[Conversati
     entries = turn.session.entries
     at = next((index for index, entry in enumerate(entries) if entry["uuid"] == leaf), None)
     if at is None:
-        raise ToolError(
-            f"The fork {agent_id} cannot go on: the conversation that it came from was compacted since."
-        )
+        raise ToolError(f"The fork {agent_id} cannot be resumed: its conversation was compacted since.")
     last = entries[at]
     answer = last["message"].get("id") if last["type"] == "assistant" else None
     first = next(
@@ -76,7 +74,7 @@ def _before_fork(turn: Turn, leaf: str | None, agent_id: str) -> list[Conversati
 
 
 def take_over_transcript(runtime: Runtime, agent_id: str, session_id: str) -> None:
-    """Let an agent go on here that had a process, and so a conversation, of its own before.
+    """Continue an agent here that had a process, and so a conversation, of its own before.
 
     Raises:
         ToolError: its conversation cannot be read or kept.

@@ -31,9 +31,9 @@ _PATIENCE = 60.0
 _ANSWER_TOKENS = 2_000
 _MOST_NOTES = 10
 _ADVICE = (
-    "Go on with what does not depend on this call. You may reach the goal in another ordinary way, but do "
-    "not disguise, split or reroute what was refused. If there is no other way, stop and tell the user what "
-    "you need and why; they can approve it, or allow it with a permission rule"
+    "Continue with work that does not depend on this call. You may reach the goal in another ordinary way, "
+    "but do not disguise, split or reroute what was refused. If there is no other way, stop and tell the "
+    "user what you need and why. They can approve it, or allow it with a permission rule"
 )
 
 

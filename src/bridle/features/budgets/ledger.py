@@ -69,7 +69,7 @@ class Ledger:
     def reserve(self, payer: Payer, charge: Charge, budgets: Budgets) -> int | Refusal:
         """Set aside what a call may use at most; the number of the reservation, or why not.
 
-        A limit that nobody else has a hold on lets one more call through, so that its rest can be used.
+        A limit without other reservations allows one more call, so that its rest can be used.
         """
         facts = {**_facts(payer), "pid": os.getpid(), "born": birth(os.getpid())}
         with closing(self._open()) as db, db:

@@ -55,13 +55,13 @@ class MeteredProvider:
         self._budgets = budgets
         self._patience = patience
         self._source = source
-        """What every call is made for, where that is not told by what it reads."""
+        """The source that every call is charged to; None takes the source of each request."""
         self._open: Ledger | None = None
 
     def charged_to(self, agent: str, source: str | None = None) -> "MeteredProvider":
-        """The same for the calls of an agent, all made for one source or each for what it reads.
+        """A provider for the calls of an agent, charged to `source` or to the source of each request.
 
-        Whoever made the first closes it.
+        The first provider owns the ledger and closes it.
         """
         other = MeteredProvider(
             self._inner,

@@ -22,7 +22,7 @@ class TokenGoal:
         self._last_step = math.inf
 
     def nudge(self, used: int) -> str | None:
-        """What to say so that the work goes on; None when it may end."""
+        """The prompt that continues the work; None when it may end."""
         step, last = used - self._reached, self._last_step
         fading = self._continuations >= _LEAST_CONTINUATIONS and max(step, last) < _SMALL_STEP
         if used >= self.goal * _ENOUGH or fading or self._continuations >= _MOST_CONTINUATIONS:
@@ -30,8 +30,8 @@ class TokenGoal:
         self._continuations += 1
         self._reached, self._last_step = used, step
         return (
-            f"{used:,} of {self.goal:,} tokens are used ({round(100 * used / self.goal)} %). Go on with the "
-            "task: deepen, check and complete it. Do not sum up."
+            f"{used:,} of {self.goal:,} tokens are used ({round(100 * used / self.goal)} %). Continue the "
+            "task: deepen, check and complete it. Do not summarize."
         )
 
 

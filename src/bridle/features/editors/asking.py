@@ -1,4 +1,4 @@
-"""Questions about changes, put to the editor as well: whoever answers first decides."""
+"""Questions about changes, shown in the editor as well. The first answer decides."""
 
 import asyncio
 import os.path

@@ -29,7 +29,7 @@ _INSIDE: Mapping[str, tuple[str, ...]] = {
 
 
 def wanted_by(env: Mapping[str, str], *, flag: bool, always: bool) -> Choose | None:
-    """Whom to link to without being asked; None for nobody.
+    """The editor to connect to at the start; None for none.
 
     The terminal of an editor names it by its port, or at least tells that it belongs to one. A flag and a
     setting (`always`) do the same from any terminal, and CLAUDE_CODE_AUTO_CONNECT_IDE forces or forbids it.
@@ -53,7 +53,7 @@ def only_one(editors: Sequence[Editor]) -> Editor | None:
 
 
 def like(editor: Editor) -> Choose:
-    """The same editor, also after it was started again and listens elsewhere."""
+    """Chooses the same editor, also after it was restarted and listens on another port."""
 
     def choose(editors: Sequence[Editor]) -> Editor | None:
         if (same := next((each for each in editors if each.port == editor.port), None)) is not None:
@@ -65,7 +65,7 @@ def like(editor: Editor) -> Choose:
 
 
 def named(text: str, editors: Sequence[Editor]) -> Editor:
-    """The editor that somebody means by a name, the start of one, or a port.
+    """The editor with this name, start of a name, or port.
 
     Raises:
         UsageError: none is meant, or more than one.

@@ -1,4 +1,4 @@
-"""What an editor finds wrong with files that a conversation has changed: told once, and only what is new."""
+"""New problems that an editor finds in files that a conversation has changed, each reported once."""
 
 import asyncio
 from collections import Counter
@@ -19,10 +19,10 @@ _MOST_FILES = 20
 _LONGEST = 300
 _SEVERITIES: Mapping[Any, str] = {"error": "error", "warning": "warning", 1: "error", 2: "warning"}
 _LOOKS = (0.4, 1.0, 2.0, 4.0)
-"""Seconds between the looks after a change: checkers need a while, and nobody knows how long."""
+"""Seconds between the checks after a change, because linters need an unknown time."""
 
 Ask = Callable[[str], Awaitable["Sequence[Problem] | None"]]
-"""What is wrong with a file by now; None where that cannot be told."""
+"""The problems of a file now; None when they are unknown."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -42,10 +42,10 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 class Problems:
-    """Compares files before and after they were changed, for each conversation by itself."""
+    """Compares files before and after they were changed, separately for each conversation."""
 
     def __init__(self, *, before: Ask, after: Ask, looks: Sequence[float] = _LOOKS) -> None:
-        """`before` is what is asked while a call waits, and `after` while nobody does."""
+        """`before` is called while a tool call waits, and `after` in the background."""
         self._ask_before, self._ask = before, after
         self._looks = looks
         self._before: dict[str, Counter[tuple[str, str, str]]] = {}
@@ -57,7 +57,7 @@ class Problems:
         """Note what is wrong with files that are about to be changed."""
         for path in paths[:_MOST_FILES]:
             if path in self._looking:
-                continue  # What the change before this one broke has not been told yet.
+                continue  # The problems of the previous change are not reported yet.
             found = await self._ask_before(path)
             if found is None:
                 self._before.pop(path, None)
@@ -83,7 +83,7 @@ class Problems:
                 self._stirred[path].set()
 
     def news(self, conversation: object) -> str | None:
-        """What this conversation has not heard yet."""
+        """Problems that were not reported to this conversation yet."""
         fresh = self._fresh.pop(conversation, None)
         if not fresh:
             return None
@@ -95,8 +95,7 @@ class Problems:
             room -= len(shown)
             left = f"\n  ({len(found) - len(shown)} more)" if len(found) > len(shown) else ""
             parts.append(f"{path}:" + "".join(f"\n  {each}" for each in shown) + left)
-        told = "The editor reports new problems in files that were just changed:\n" + "\n".join(parts)
-        return framed(told)
+        return framed("The editor reports new problems in changed files:\n" + "\n".join(parts))
 
     async def close(self) -> None:
         looking = [*self._looking.values()]
@@ -129,11 +128,11 @@ class Problems:
                 known[each.kind] -= 1
             else:
                 fresh.append(each)
-        told = self._fresh.setdefault(conversation, {})
+        reports = self._fresh.setdefault(conversation, {})
         if fresh:
-            told[path] = fresh
+            reports[path] = fresh
         else:
-            told.pop(path, None)
+            reports.pop(path, None)
 
 
 def read_problems(texts: Sequence[str], path: str) -> list[Problem] | None:

@@ -1,4 +1,4 @@
-"""Where the user is in their editor, and how a model is told of it."""
+"""The file and the selection in the user's editor, and the reminder about them."""
 
 import os
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def read_selection(params: Mapping[str, Any]) -> Selection | None:
 
 
 def read_answer(texts: tuple[str, ...]) -> Selection | None:
-    """The same from the answer to a question for it."""
+    """The selection in an editor's answer; None when there is none."""
     try:
         answer = msgspec.json.decode(texts[0]) if texts else None
     except (msgspec.DecodeError, RecursionError):
@@ -98,7 +98,7 @@ def reminder(selection: Selection, editor: str) -> str:
 
 
 def label(selection: Selection | None) -> str:
-    """The same in a few words for people."""
+    """The selection as a short label for the user."""
     if selection is None:
         return ""
     if selection.lines:

@@ -43,19 +43,21 @@ class SessionEditors:
 
     def __init__(self, around: Around) -> None:
         self._around = around
-        self._upkeep = Upkeep(around, Listener(heard=self._hear, changed=self._follow))
+        self._upkeep = Upkeep(
+            around, Listener(on_notification=self._take_notification, on_change=self._follow)
+        )
         self._followed: EditorConnection | None = None
         self._selection: Selection | None = None
-        self._told: WeakKeyDictionary[object, tuple[str, Selection]] = WeakKeyDictionary()
-        """Where each session believes the user to be, and in which of its conversations it heard so."""
+        self._reported: WeakKeyDictionary[object, tuple[str, Selection]] = WeakKeyDictionary()
+        """The conversation and the selection of the last reminder, by session."""
         self._problems: Problems | None = None
         self._revisions: dict[str, str] = {}
         """What the model must know about calls that the user changed in the editor."""
         self._aside: set[asyncio.Task[None]] = set()
         self.on_change: Callable[[], None] = lambda: None
-        """Told whenever what people see of it is another."""
+        """Called whenever the state that is shown has changed."""
         self.on_mention: Callable[[str], None] = lambda _: None
-        """Told how a prompt mentions what the user wants to speak about."""
+        """Called with the mention that the editor adds to the prompt."""
 
     @property
     def around(self) -> Around:
@@ -123,17 +125,17 @@ class SessionEditors:
         selection, editor = self._selection, self._upkeep.editor
         if selection is None or editor is None:
             return prompt
-        heard = (turn.session.id, selection)
-        if self._told.get(turn.session) == heard:
+        report = (turn.session.id, selection)
+        if self._reported.get(turn.session) == report:
             return prompt
         from bridle.engine.permissions.gate import standing
         from bridle.permissions.files.hidden_files import hides
 
         if hides(turn.rules, lambda: standing(turn))(selection.path):
             return prompt
-        self._told[turn.session] = heard
-        told = text_block(reminder(selection, editor.name))
-        return msgspec.structs.replace(prompt, beside=(*prompt.beside, told))
+        self._reported[turn.session] = report
+        block = text_block(reminder(selection, editor.name))
+        return msgspec.structs.replace(prompt, beside=(*prompt.beside, block))
 
     async def foresee(self, paths: Sequence[str]) -> None:
         """Files are about to be changed."""
@@ -211,12 +213,12 @@ class SessionEditors:
         try:
             found = read_answer(await link.call(asked, {}, seconds=_FIRST_LOOK))
         except McpError:
-            return  # It is told with the next change.
+            return  # The next change reports it.
         if self._selection is None and link is self._followed:
             self._selection = found
             self.on_change()
 
-    def _hear(self, method: str, params: Mapping[str, Any]) -> None:
+    def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         match method:
             case "selection_changed":
                 self._selection = read_selection(params)

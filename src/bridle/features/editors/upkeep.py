@@ -31,9 +31,9 @@ class Around(Struct, frozen=True, kw_only=True):
     tell: Callable[[str], None]
     """Says something to the user."""
     wants: Choose | None = None
-    """Whom to link to from the start; None for nobody."""
+    """The editor to connect to at the start; None for none."""
     insists: bool = False
-    """The user asked for it on the command line: the first prompt waits a moment, and failures are told."""
+    """The user asked for it on the command line: the first prompt waits a moment, and failures are shown."""
     shows_changes: Callable[[], bool] = lambda: False
     """Whether changes that wait for approval are to be opened in the editor, too."""
     first_pause: float = _FIRST_PAUSE
@@ -50,10 +50,10 @@ class Row(Struct, frozen=True, kw_only=True):
 class Listener(Struct, frozen=True, kw_only=True):
     """Who follows a link."""
 
-    heard: Callable[[str, Mapping[str, Any]], None]
-    """Takes what the editor tells on its own."""
-    changed: Callable[[], None]
-    """Told when the link is there or not."""
+    on_notification: Callable[[str, Mapping[str, Any]], None]
+    """Called with each notification of the editor."""
+    on_change: Callable[[], None]
+    """Called when the state of the connection changes."""
 
 
 class Upkeep:
@@ -144,9 +144,9 @@ class Upkeep:
     async def _join(self, editor: Editor) -> "EditorConnection | None":
         self.editor = editor
         self._stand("connecting")
-        # What speaks to editors takes a while to import, and somebody may be typing.
+        # The imports take a while, and the user may be typing.
         await asyncio.to_thread(_import_links)
-        link = _make_link(editor, self._around, self._listener.heard)
+        link = _make_link(editor, self._around, self._listener.on_notification)
         try:
             await link.open()
         except McpError as error:
@@ -178,10 +178,10 @@ class Upkeep:
 
     def _stand(self, standing: Standing) -> None:
         self.standing = standing
-        self._listener.changed()
+        self._listener.on_change()
 
     def _complain(self, text: str) -> None:
-        """Once, and only to somebody who asked for an editor."""
+        """Show a failure once, and only if the user asked for an editor."""
         if self._around.insists and not self.settled.is_set():
             self._around.tell(f"--ide: {text}")
 
@@ -192,7 +192,7 @@ def _import_links() -> None:
 
 
 def _make_link(
-    editor: Editor, around: Around, heard: Callable[[str, Mapping[str, Any]], None]
+    editor: Editor, around: Around, notified: Callable[[str, Mapping[str, Any]], None]
 ) -> "EditorConnection":
     from bridle.mcp.editor_connection import EditorConnection, EditorContext
 
@@ -203,6 +203,6 @@ def _make_link(
             cwd=workspace.cwd,
             env=around.env,
             roots=lambda: workspace.roots,
-            notified=heard,
+            notified=notified,
         ),
     )

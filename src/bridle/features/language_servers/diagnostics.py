@@ -1,4 +1,4 @@
-"""What language servers find wrong with files that a conversation has changed: told to it once."""
+"""Problems that language servers find in files that a conversation has changed, each reported once."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,11 +11,11 @@ _ERROR = 1
 
 
 class Diagnostics:
-    """Keeps apart what each conversation has to hear."""
+    """Problems by conversation."""
 
     def __init__(self) -> None:
         self._touched: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
-        self._told: WeakKeyDictionary[object, dict[str, set[str]]] = WeakKeyDictionary()
+        self._reported: WeakKeyDictionary[object, dict[str, set[str]]] = WeakKeyDictionary()
         self._found: dict[str, list[str]] = {}
         """What is wrong with each file by now, the worst first."""
 
@@ -30,16 +30,16 @@ class Diagnostics:
         self._found[path] = [text for _, text in sorted(rows)]
 
     def news(self, session: object) -> str | None:
-        """What this conversation has not heard yet."""
-        told = self._told.setdefault(session, {})
+        """Problems that were not reported to this conversation yet."""
+        reported = self._reported.setdefault(session, {})
         parts: list[str] = []
         room = _MOST
         for path in sorted(self._touched.get(session, ())):
             if path not in self._found:
                 continue
             now = self._found[path]
-            fresh = [text for text in now if text not in told.get(path, ())]
-            told[path] = set(now)
+            fresh = [text for text in now if text not in reported.get(path, ())]
+            reported[path] = set(now)
             shown = fresh[: min(_MOST_EACH, room)]
             room -= len(shown)
             if shown:

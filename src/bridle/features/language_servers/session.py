@@ -55,7 +55,7 @@ class SessionLanguages:
         """By their names and the folders that they work in."""
         self._diagnostics = Diagnostics()
         self._looking: set[asyncio.Task[None]] = set()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def ask(self, inquiry: Inquiry, *, hides: Callable[[str], bool]) -> Finding:
         """What the server for the file answers, without what lies in hidden files.
@@ -85,14 +85,14 @@ class SessionLanguages:
             looking.add_done_callback(self._looking.discard)
 
     def news(self, session: object) -> str | None:
-        """What servers have found wrong, told to the conversation that changed the file, once."""
+        """New problems in files that this conversation has changed."""
         return self._diagnostics.news(session)
 
     async def change(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
-        """Go on with other servers: those that are gone or set up in another way end."""
+        """Use other servers. Those that were removed or configured differently are stopped."""
         before, self._entries = self._entries, entries
         over = [key for key in self._servers if entries.get(key[0]) != before.get(key[0])]
-        self._told.difference_update(name for name, _ in over)
+        self._reported.difference_update(name for name, _ in over)
         await asyncio.gather(*(self._servers.pop(key).close() for key in over))
 
     async def close(self) -> None:
@@ -147,8 +147,8 @@ class SessionLanguages:
         try:
             await self._server(name, self._root(path)).show(path)
         except LspFault as fault:
-            if name not in self._told:
-                self._told.add(name)
+            if name not in self._reported:
+                self._reported.add(name)
                 self._means.tell(f"The language server {name} does not help: {fault}.")
 
     async def _find(self, server: LanguageServer, inquiry: Inquiry, view: View) -> Finding:

@@ -1,4 +1,4 @@
-"""What shell commands change: told by their text before they run, seen in the work folder afterwards."""
+"""What shell commands change: read from their text before they run, and from the work folder afterwards."""
 
 import asyncio
 import os

@@ -55,7 +55,7 @@ class LeasesFeature(Feature):
 
     def remarks(self) -> Sequence[str]:
         """What a thread learns about the files that it shares with others."""
-        return () if self._made is None else self._made.heard()
+        return () if self._made is None else self._made.remarks()
 
     def end_turn(self) -> Sequence[str]:
         return () if self._made is None else self._made.end_turn()

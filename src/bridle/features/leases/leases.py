@@ -65,21 +65,21 @@ class Leases:
         return cls(LeaseStore(folder), owner, patience=patience)
 
     def for_agent(self, agent_id: str, label: str) -> "Leases":
-        """The same for an agent that this thread starts."""
+        """The leases of an agent that this thread starts."""
         run = os.urandom(4).hex()
         owner = this_process(self.owner.session, agent=agent_id, run=run, label=f"agent {label}")
         above = (*self._above, self.owner.key)
         return Leases(self._broker, owner, above=above, patience=self._patience, runs=self._runs)
 
     def changes(self, watched: Changes | None, cwd: str) -> Changes:
-        """Has each file reserved before a tool changes it, then tells whoever else wants to know."""
+        """Reserves each file before a tool changes it, then passes the change to `watched`."""
         return _Reserving(self, watched, cwd)
 
     async def reserve(self, path: str, cwd: str) -> None:
         """Claim a file; `cwd` is where the thread works.
 
         Raises:
-            ToolError: somebody else is changing it.
+            ToolError: another thread is changing it.
         """
         await self._reserve(Named((path,), ()), _work_folder(cwd))
 
@@ -90,7 +90,7 @@ class Leases:
         No other command that makes git write runs in the same repository meanwhile.
 
         Raises:
-            ToolError: somebody else is changing one of the files, or has been using git for too long.
+            ToolError: another thread is changing one of the files, or has been using git for too long.
         """
         reading = command.reading
         if reading is None or command.read_only:
@@ -108,7 +108,7 @@ class Leases:
                 yield
             await self._claim(await sight.changed(), since=began, take=not run.overlapped)
 
-    def heard(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What this thread should know about its files, each line once."""
         try:
             lines = (*self._own_lines, *self._broker.messages(self.owner))
@@ -151,9 +151,9 @@ class Leases:
             await turn.__aexit__(None, None, None)
 
     def end_turn(self) -> tuple[str, ...]:
-        """Give back the files that were changed; what was left to hear about them."""
+        """Release the files that were changed. Returns the remaining remarks about them."""
         self._give_back(self._broker.release_files)
-        return self.heard()
+        return self.remarks()
 
     def end(self) -> None:
         """Give back everything."""
@@ -170,7 +170,7 @@ class Leases:
             pass  # What the process held is free as soon as it is gone.
 
     async def _reserve(self, wanted: Named, folder: str) -> bool:
-        """Claim files; whether anybody else is at work in the folder, as far as that can be told."""
+        """Claim files. Returns whether another thread is at work in the folder, as far as that is known."""
         try:
             held, has_company = await asyncio.to_thread(self._reserve_now, wanted, folder)
         except (OSError, Locked):
@@ -195,7 +195,7 @@ class Leases:
         return [held.what for held in found]
 
     async def _claim(self, paths: list[str], *, since: float, take: bool) -> None:
-        """Take what a command has changed; where somebody else had it, both hear of it."""
+        """Take what a command has changed. On a conflict both threads get a remark."""
         if not paths:
             return
         try:
@@ -204,7 +204,7 @@ class Leases:
             )
             for owner in {held.owner.key: held.owner for held in conflicts}.values():
                 names = shown(held for held in conflicts if held.owner == owner)
-                advice = "read it again before you go on."
+                advice = "read it again before you continue."
                 self._own_lines.append(
                     f"{names} changed while the command ran, and {owner.label} is changing it too: {advice}"
                 )
@@ -216,7 +216,7 @@ class Leases:
         try:
             release(self.owner)
         except (OSError, Locked):
-            pass  # Leases end by themselves, and the rest with the process.
+            pass  # Leases expire, and the rest ends with the process.
 
     def _claim_variables(self, env: Mapping[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -249,7 +249,7 @@ class _Reserving:
 
 
 async def _nothing() -> None:
-    """A command has ended, and nobody wanted to know."""
+    """Nothing to do after a command."""
 
 
 def _work_folder(cwd: str) -> str:

@@ -26,8 +26,8 @@ _HEAD = re.compile(r"<!-- up to ([0-9a-zA-Z-]+) -->\n")
 _SYSTEM = """\
 You keep running notes on the work of a coding agent. Answer with the whole notes, brought up to date: \
 every heading \
-exactly as it stands and in the same order, below each what somebody needs who must go on with the work \
-without having \
+exactly as it is and in the same order. Below each, write what is needed to continue the work without \
+having \
 seen it. Exact names, paths, commands and numbers; the user's wishes and corrections in their own words; \
 the log one \
 line for each step. Keep what still holds, correct what does not, at most 300 words under a heading. The \

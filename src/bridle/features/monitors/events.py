@@ -1,4 +1,4 @@
-"""Makes events of lines: those that come together are told together, and never too many."""
+"""Makes events of lines: lines that come together are one event, and the rate is limited."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ class Throttle:
 
     @property
     def is_flooded(self) -> bool:
-        """More came than could be told in any sensible time."""
+        """More lines came than can be reported in a reasonable time."""
         return len(self._held) + self._dropped > _MOST_HELD
 
     def add(self, lines: list[str]) -> None:
@@ -52,14 +52,14 @@ class Throttle:
             del self._held[:over]
 
     def left(self) -> float | None:
-        """The seconds until an event may be told; None while there is nothing to tell."""
+        """The seconds until the next event may be sent; None while there is none."""
         if not self._held:
             return None
         self._refill()
         return 0.0 if self._tokens >= 1 else (1 - self._tokens) * _SECONDS_EACH
 
     def take(self) -> str:
-        """The event that is told now."""
+        """The next event."""
         self._refill()
         self._tokens = max(0.0, self._tokens - 1)
         lines, self._held = self._held, []

@@ -181,7 +181,7 @@ class _Watched:
         """Open the web socket.
 
         Raises:
-            ToolError: nobody answers there.
+            ToolError: there is no answer at this address.
         """
         from websockets.asyncio.client import connect
         from websockets.exceptions import WebSocketException
@@ -225,7 +225,7 @@ class _Watched:
                 return
 
     async def stop(self) -> None:
-        """Somebody wants it to end."""
+        """End it."""
         self._stopped = True
         self.over.set()
 
@@ -255,7 +255,7 @@ class _Watched:
             self._close_pipe()
 
     def finish(self) -> None:
-        """Tell what was not told yet."""
+        """Report the remaining lines."""
         self._close_pipe()
         self._throttle.add(self._lines.close())
         if self._throttle.left() is not None and not self._stopped:

@@ -52,8 +52,8 @@ def answer_plan(
             words = feedback.strip()[:_LONGEST_FEEDBACK]
             if words:
                 return PlanAnswer(answer=Refused(message=f"The user wants the plan changed: {words}"))
-            # Who gives no reason will say what they want next: the model has nothing to go on with.
-            return PlanAnswer(answer=Refused(message="The user wants to go on planning.", interrupt=True))
+            # A refusal without a reason ends the turn: the user says next what to change.
+            return PlanAnswer(answer=Refused(message="The user wants to keep planning.", interrupt=True))
 
 
 async def start_afresh(session: Session, runtime: Runtime, chosen: PlanAnswer) -> None:

@@ -1,4 +1,4 @@
-"""Plan mode: entering and leaving it, and what the model is told."""
+"""Plan mode: entering and leaving it, and its reminders."""
 
 import os.path
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class SessionPlanning:
         plans.write_plan(self.path, text)
 
     async def leave(self, prompts: Sequence[Mapping[str, str]]) -> str:
-        """Go on in the mode that was chosen, or the one before the plan; its name."""
+        """Switch to the mode that was chosen, or to the one before the plan. Returns its name."""
         session, runtime = self._turn.session, self._turn.runtime
         if session.state.mode == "plan":
             before = session.state.pre_plan_mode or "default"
@@ -55,12 +55,12 @@ class SessionPlanning:
 def remind_of_plan(turn: Turn, path: str) -> None:
     """At the start of a turn: say that plan mode holds, in full the first time, or that it has ended."""
     session = turn.session
-    told = _last_told(session)
+    last = _last_reminder(session)
     if session.state.mode != "plan":
-        if told == "plan":
+        if last == "plan":
             session.say_user([reminder(plans.left_reminder(path, exists=os.path.exists(path)))], meta=True)
         return
-    if told == "plan" and session.agent_id is None:
+    if last == "plan" and session.agent_id is None:
         text = plans.sparse_reminder(path, approval=_can_hand_in(turn))
     else:
         text = _rules(turn, path)
@@ -79,7 +79,7 @@ def with_plan(input: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 def plan_suggestions(modes: Sequence[Mode]) -> tuple[PermissionUpdate, ...]:
-    """The modes in which the work can go on after a plan, the least asking first."""
+    """The modes in which the work can continue after a plan, the one with the fewest questions first."""
     wanted: tuple[Mode, ...] = (
         "bypassPermissions" if "bypassPermissions" in modes else "acceptEdits",
         "default",
@@ -112,8 +112,8 @@ def _can_hand_in(turn: Turn) -> bool:
     return turn.runtime.toolbox.find(_EXIT) is not None
 
 
-def _last_told(session: Session) -> Literal["plan", "left"] | None:
-    """What the model heard last about plan mode, as far as the conversation still says it."""
+def _last_reminder(session: Session) -> Literal["plan", "left"] | None:
+    """Which reminder about plan mode is the last one in the conversation."""
     for entry in reversed(session.entries):
         if entry["type"] != "user":
             continue

@@ -1,4 +1,4 @@
-"""The plan of a session: where it is kept, and what the model is told while it makes one."""
+"""The plan of a session: its file, and the reminders while the model plans."""
 
 import os.path
 from hashlib import blake2s
@@ -18,7 +18,7 @@ _FIRST = (
 _SECOND = (
     "baking", "bending", "boating", "calling", "carving", "casting", "climbing", "dancing", "drifting",
     "fishing",
-    "floating", "flying", "folding", "glowing", "growing", "humming", "jumping", "leading", "mending",
+    "floating", "flying", "folding", "glowing", "growing", "humming", "jumping", "leading", "mapping",
     "painting",
     "resting", "riding", "rowing", "sailing", "sewing", "singing", "skating", "sowing", "tracing", "turning",
     "walking", "weaving",
@@ -63,7 +63,7 @@ def write_plan(path: str, text: str) -> None:
 
 
 def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
-    """What holds while a plan is being made; whoever brings a way of working replaces ours, not the rules."""
+    """The reminder while the model plans. A `workflow` replaces the built-in steps, not the rules."""
     state = "holds the plan so far: change it" if exists else "does not exist yet: create it"
     way = workflow.strip() if workflow and workflow.strip() else f"1. {_ASKING}\n2. {_WRITING}{_SHAPE}"
     rules = f"{_RULES} {_EXCEPTION.format(path=path, state=state)}"
@@ -71,7 +71,7 @@ def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> st
 
 
 def answered_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
-    """The same where nobody can approve a plan: it is the answer."""
+    """The reminder where no one can approve a plan: the answer is the plan."""
     way = workflow.strip() if workflow and workflow.strip() else f"1. {_READING}\n2. {_ANSWERING}{_SHAPE}"
     earlier = f" {path} holds an earlier plan." if exists else ""
     return "\n".join((MARK, f"{_RULES}{earlier}", "", way, "", _IS_ANSWER))
@@ -109,7 +109,7 @@ MARK = "# Plan mode"
 LEFT = "# Plan mode has ended"
 
 _RULES = """\
-Make no changes now: edit no file, run nothing that changes anything, whatever else you were told."""
+Make no changes now: edit no file, run nothing that changes anything, whatever other instructions say."""
 
 _EXCEPTION = "The one exception is the plan itself: {path} {state} with Write or Edit."
 
@@ -124,7 +124,7 @@ _ANSWERING = "Plan: say"
 _SHAPE = """ what will be done, in which files, in which order, and how it will be checked. One way, \
 not a list of alternatives; short enough to be read, exact enough to be carried out."""
 
-_IS_ANSWER = "Your answer is the plan, the whole of it: nobody approves it here, and no file is needed."
+_IS_ANSWER = "Your answer is the plan, in full: no one can approve it here, and no file is needed."
 
 _HANDING_IN = """\
 Hand the plan in with ExitPlanMode: the user reads the file and decides. Do not ask for approval in any \

@@ -20,12 +20,12 @@ _MOST = 500
 
 
 class PluginHints:
-    """An errand: after each turn, each plugin that fits is told of once."""
+    """Side work: after each turn, suggest each plugin that fits once."""
 
     def __init__(self, around: PluginContext, marketplaces: Sequence[str]) -> None:
         self._around = around
         self._marketplaces = marketplaces
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._read = 0
         self._files: dict[str, None] = {}
         self._programs: dict[str, None] = {}
@@ -50,8 +50,8 @@ class PluginHints:
             dependencies=lambda: dependencies(start),
         )
         for each in await asyncio.to_thread(suggestions, self._around, self._marketplaces, work):
-            if each.plugin not in self._told:
-                self._told.add(each.plugin)
+            if each.plugin not in self._reported:
+                self._reported.add(each.plugin)
                 runtime.channel.emit(Noticed(each.sentence, level="suggestion"))
 
     def _note(self, block: Mapping[str, Any], runtime: Runtime) -> None:

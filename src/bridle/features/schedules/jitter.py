@@ -1,4 +1,4 @@
-"""Small shifts of times, so that not everybody's prompts come in the same second."""
+"""Small shifts of times, so that the prompts of many users do not come in the same second."""
 
 from datetime import tzinfo
 from zlib import crc32

@@ -1,4 +1,4 @@
-"""The prompts that come by themselves in one session: only between turns, each at most once at a time."""
+"""The scheduled prompts of one session: sent only between turns, each at most once at a time."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ class Means(Struct, frozen=True, kw_only=True):
     file: ScheduleFile | None = None
     """Where prompts that outlive the session are; None where they may not."""
     lasting: bool = True
-    """The session goes on after its answer."""
+    """The session continues after its answer."""
     keep: Callable[[Sequence[Scheduled]], None] = lambda _: None
     """Writes down what is to come in this conversation alone."""
     clock: Clock = SystemClock()
@@ -54,7 +54,7 @@ class SessionSchedules:
         self._idle = True
         self._changed = asyncio.Event()
         self._stamp: tuple[int, int] | None = None
-        self._told = ""
+        self._reported = ""
         self._kept: list[Scheduled] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -94,14 +94,14 @@ class SessionSchedules:
     def restore(self, before: Sequence[Scheduled]) -> None:
         """Let prompts of the conversation come again that it had when it was left.
 
-        What recurs is over after its time; what was to come once while nobody was there comes no more.
+        Recurring prompts expire. A one-time prompt whose time passed while the session was closed is dropped.
         """
         now = self._means.clock.now()
         for what in before[:MOST]:
             try:
                 job = self._following(what, now)
             except ValueError:
-                continue  # Somebody has changed the line.
+                continue  # The line was changed by hand.
             expired = what.recurring and now >= what.created + _EXPIRY
             if job is not None and not (job.missed or expired or what.durable):
                 self._jobs[what.id] = job
@@ -207,7 +207,7 @@ class SessionSchedules:
         job = min(self._jobs.values(), key=lambda each: each.at, default=None)
         if wakeup is not None and (job is None or wakeup.at <= job.at):
             self._wakeup = None
-            self._means.tell(f"The session goes on by itself: {wakeup.reason[:_TOLD]}")
+            self._means.tell(f"The session continues automatically: {wakeup.reason[:_TOLD]}")
             self._means.wake(_prompt(wakeup.prompt, "wakeup"))
         elif job is not None:
             await self._come(job)
@@ -233,7 +233,7 @@ class SessionSchedules:
         self._means.wake(_prompt(_late(what, job) if job.missed else what.prompt, what.id))
 
     async def _still_approved(self, what: Scheduled) -> bool:
-        """An approval ends with a change of the file, also one that nobody has looked at yet."""
+        """A change of the file ends an approval, also before it was read."""
         file = self._means.file
         return file is not None and await asyncio.to_thread(file.is_approved, what.id)
 
@@ -334,8 +334,8 @@ class SessionSchedules:
             raise ToolError(f"The scheduled prompt could not be kept: {error}") from error
 
     def _tell_once(self, text: str) -> None:
-        if text != self._told:
-            self._told = text
+        if text != self._reported:
+            self._reported = text
             self._means.tell(text)
 
 

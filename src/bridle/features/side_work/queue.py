@@ -33,11 +33,11 @@ class SideQueue:
         self._waiting: dict[str, tuple[Session, Runtime, Outcome]] = {}
         self._worker: asyncio.Task[None] | None = None
         self._sleepers: set[asyncio.Task[None]] = set()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._closed = False
 
     def begin_turn(self) -> None:
-        """Somebody is back: what waits for a pause is given up."""
+        """The user is back: cancel what waits for a pause."""
         for task in tuple(self._sleepers):
             task.cancel()
 
@@ -86,7 +86,7 @@ class SideQueue:
             async with asyncio.timeout(self._patience):
                 await task(*about)
         except (BridleError, OSError, ValueError, TimeoutError) as error:
-            if name not in self._told:
-                self._told.add(name)
+            if name not in self._reported:
+                self._reported.add(name)
                 reason = str(error) or "it took too long"
                 about[1].channel.emit(Noticed(f"Work in the background failed ({name}): {reason}", "info"))

@@ -28,7 +28,7 @@ comes back to it. No preamble."""
 
 
 async def suggest_prompt(session: Session, runtime: Runtime, outcome: Outcome) -> None:
-    """An errand: show what could be asked next, where it is plain.
+    """Side work: suggest the next prompt, if there is an obvious one.
 
     Raises:
         ToolError: the model could not be asked.
@@ -51,7 +51,7 @@ def read_suggestion(text: str) -> str | None:
 
 
 async def suggest_when_asked(session: Session, runtime: Runtime, outcome: Outcome) -> None:
-    """The same for a host program, which says by itself whether it wants suggestions.
+    """Side work for a host program: suggest the next prompt if the program asked for suggestions.
 
     After the first prompt there is little to go by, and while a plan is made its reader decides what is next.
 
@@ -79,7 +79,7 @@ async def recap(session: Session, runtime: Runtime) -> str:
 
 
 async def recap_for_return(session: Session, runtime: Runtime, outcome: Outcome) -> None:
-    """An errand for a pause: what the user reads when they come back.
+    """Side work for a pause: the summary that the user reads on return.
 
     Raises:
         ToolError: the model could not be asked.

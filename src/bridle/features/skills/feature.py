@@ -1,4 +1,4 @@
-"""Skills as a feature: the model is told of them and calls them, and users call them as slash commands."""
+"""Skills as a feature: the model gets a list and calls them, and users call them as slash commands."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial

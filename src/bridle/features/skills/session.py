@@ -1,4 +1,4 @@
-"""The skills of one session: which the model is told of, which users can call, what they leave behind."""
+"""The skills of one session: those for the model, those for users, and those in use."""
 
 import asyncio
 import os.path
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from bridle.types.turn import Prompt
 
 _MOST_NEWS = 20
-_RESTORED = (
-    "# Skills in use\nTheir texts as you were given them; go on following them where they bear on the task."
-)
+_RESTORED = "# Skills in use\nThese are their texts. Keep following them where they apply to the task."
 
 
 class Basis(Struct, frozen=True, kw_only=True):
@@ -50,7 +48,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     may_choose: Callable[[str], bool] = lambda name: True
     """Whether a skill of the project may choose this model."""
     tells: Callable[[], bool] = lambda: True
-    """Whether the model is told of skills at all."""
+    """Whether the model gets a list of skills at all."""
     budget: int | None = None
     """The characters that the list of skills may take, where the user has said so."""
     offers: Callable[[str], bool] = lambda tool: True
@@ -96,7 +94,7 @@ class SessionSkills:
         """All skills, and those among them that are for certain files."""
         self._callable: tuple[Mapping[str, Skill], list[Skill]] | None = None
         """What the model may call of the skills that there were: asked at every step."""
-        self._told: set[str] | None = None
+        self._listed: set[str] | None = None
         self.hooked: set[str] = set()
         """Skills whose hooks listen already."""
 
@@ -129,28 +127,28 @@ class SessionSkills:
         return [skill for skill in every if skill.for_user and overrides.get(skill.name) != "off"]
 
     def names(self) -> list[str]:
-        """What hosts are told: every skill that somebody can call."""
+        """The skills that the user or the model can call, for host programs."""
         callable_ones = {skill.name for skill in (*self.for_model(), *self.for_user())}
         return [skill.name for skill in self.catalog.all().values() if skill.name in callable_ones]
 
     def listing(self) -> str | None:
-        """What the model is told when a conversation begins; None for nothing."""
+        """The list of skills for the model when a conversation begins; None for none."""
         if not self.basis.tells():
             return None
         skills = self.for_model()
-        self._told = {skill.name for skill in skills}
+        self._listed = {skill.name for skill in skills}
         return self._list(skills)
 
     def agent_listing(self) -> str | None:
-        """What an agent that may call skills is told of them; None for nothing."""
+        """The list of skills for an agent that may call them; None for none."""
         return self._list(self.for_model()) if self.basis.tells() else None
 
     def news(self, session: "Session") -> str | None:
-        """Skills that have come since the model was told of any; None for nothing new, and for agents."""
-        if self._told is None or not self.basis.tells() or session.agent_id is not None:
+        """Skills that are new since the last list; None for none, and for agents."""
+        if self._listed is None or not self.basis.tells() or session.agent_id is not None:
             return None
-        fresh = [skill for skill in self.for_model() if skill.name not in self._told]
-        self._told |= {skill.name for skill in fresh}
+        fresh = [skill for skill in self.for_model() if skill.name not in self._listed]
+        self._listed |= {skill.name for skill in fresh}
         return self._list(fresh[:_MOST_NEWS])
 
     def touch(self, paths: Sequence[str]) -> None:
@@ -193,7 +191,7 @@ class SessionSkills:
         return tuple(self._command(skill) for skill in self.for_user())
 
     async def use(self, turn: "Turn", name: str, arguments: str, delegate: "Delegate | None") -> SkillUse:
-        """Do what the Skill tool asks for; without anybody to hand work to, every skill joins the turn.
+        """Run a skill for the Skill tool. Without agents (`delegate` is None) every skill joins the turn.
 
         Raises:
             ToolError: there is no such skill, the model may not call it, or one of its commands failed.
@@ -220,7 +218,7 @@ class SessionSkills:
         return f"Base directory for this skill: {skill.folder}\n\n{body}"
 
     def reconfigure(self, settings: Settings) -> None:
-        """Go on with other settings."""
+        """Use other settings."""
         self.settings = settings
         self._callable = None
 

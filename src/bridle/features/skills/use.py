@@ -265,15 +265,15 @@ def _folder(skills: "SessionSkills", skill: Skill) -> str | None:
 
 
 def _rules(skills: "SessionSkills", skill: Skill, turn: Turn) -> tuple[Rule, ...]:
-    """What the skill allows and denies for the turn; what is no rule is told and left out.
+    """What the skill allows and denies for the turn. Invalid rules are reported and ignored.
 
     A file of the project allows nothing while it is not as the user approved it.
     """
     allowed = skill.allowed_tools
     if allowed and skill.shared and not skills.basis.covers(skill.file):
         allowed = ()
-        told = f"{skill.file}: its allowed-tools were left out, because the file {CHANGED}"
-        turn.runtime.channel.emit(Noticed(told, "warning"))
+        text = f"{skill.file}: its allowed-tools were ignored, because the file {CHANGED}"
+        turn.runtime.channel.emit(Noticed(text, "warning"))
     rules: list[Rule] = []
     for effect, listed in ((Effect.ALLOW, allowed), (Effect.DENY, skill.disallowed_tools)):
         for text in (piece for each in listed for piece in split_rules(each)):
@@ -295,8 +295,8 @@ def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:
     """The model that a skill names; one of the project names none on a service that the user does not use."""
     if skill.model is None or not skill.shared or skills.basis.may_choose(skill.model):
         return skill.model
-    told = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
-    turn.runtime.channel.emit(Noticed(f"{told}settings do not use; that was left out.", "warning"))
+    text = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
+    turn.runtime.channel.emit(Noticed(f"{text}settings do not use. The model was ignored.", "warning"))
     return None
 
 

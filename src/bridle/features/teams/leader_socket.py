@@ -1,4 +1,4 @@
-"""Where the processes of teammates are heard: how they stand, what they ask, whom they write to."""
+"""The leader's end of the socket to teammate processes: their states, questions and messages."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -65,11 +65,11 @@ class LeaderSocket:
         self._tasks = TaskSet()
 
     async def close(self) -> None:
-        """Hear nobody any more."""
+        """Close all connections."""
         await self._tasks.close()
 
     async def attend(self, line: Line) -> None:
-        """Speak with whoever has connected until they go."""
+        """Serve one connection until it is closed."""
         if (own := asyncio.current_task()) is not None:
             self._tasks.include(own)
         member: MemberProcess | None = None
@@ -84,7 +84,7 @@ class LeaderSocket:
                 self._lose(member)
 
     async def _greet(self, line: Line) -> MemberProcess | None:
-        """Who it is; None for somebody whom nobody has sent for."""
+        """The member at the other end; None for an unknown process."""
         hello = await line.from_member()
         member = self._members.get(hello.agent_id) if isinstance(hello, Hello) else None
         if member is None or not isinstance(hello, Hello) or member.gone.is_set():
@@ -128,7 +128,7 @@ class LeaderSocket:
         member.take(state)
         self._charge(member, state.spend)
         if state.status == "working" and not member.is_followed:
-            # Somebody at its pane, or another member, gave it something to do.
+            # The user at its pane, or another member, gave it something to do.
             self._follow(member, self._agents.registry.lead or self._lead())
 
     def _charge(self, member: MemberProcess, spend: Mapping[str, ModelSpend]) -> None:
@@ -152,7 +152,7 @@ class LeaderSocket:
             self._keep(member.card)
 
     def _look_at_questions(self, member: MemberProcess) -> None:
-        """Put what a member wants to know before somebody, and take away what is settled."""
+        """Ask the user the questions of a member, and cancel those that are answered."""
         waiting = {each.id: each for each in member.questions.waiting()}
         for key in [each for each in member.asked if each not in waiting]:
             member.asked.pop(key).cancel()
@@ -177,7 +177,7 @@ class LeaderSocket:
                 await self.agree(member, answer.updates)
 
     async def agree(self, member: MemberProcess, updates: tuple[Mapping[str, Any], ...]) -> None:
-        """What somebody agrees to for a member holds for the session, and spares others the question."""
+        """What the user allows for a member applies to the session and to its other members."""
         from bridle.features.agents.start import agree
 
         await agree(self._agents, self._lead(), updates, without=member.work.agent_id)
@@ -243,5 +243,5 @@ def _named(question: Question, member: MemberProcess) -> Question:
 
 
 def _quiet(turn: Turn) -> Any:
-    """The parts of a turn for work that is nobody's prompt."""
+    """The runtime of a turn for work that belongs to no prompt."""
     return turn.runtime.without_shape()

@@ -1,4 +1,4 @@
-"""This process as a member of a team: it hears its leader, asks it, and outlives it only for a reason."""
+"""This process as a member of a team: it listens to its leader, asks it, and usually ends with it."""
 
 import asyncio
 import os
@@ -70,7 +70,7 @@ _MOST_REPORTED = 100_000
 
 
 class Membership:
-    """Made when the process is told who it is; joined by its session, closed with it."""
+    """Made with the leader's start message; opened and closed with the session."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Membership:
         self._leave = leave
         """Ends the process in good order."""
         self._is_watched = is_watched
-        """Whether somebody sees the pane."""
+        """Whether the pane is visible to the user."""
         self._box = agent_mailbox(summons.storage, summons.agent_id)
         self._questions = Questions(summons.storage, summons.agent_id)
         self._log = AgentLog(summons.output_file)
@@ -115,7 +115,7 @@ class Membership:
         return _MemberChannel(channel, self)
 
     async def open(self, workspace: Workspace) -> None:
-        """Begin to work, and to hear what others say."""
+        """Begin to work and to receive messages."""
         workspace.cwd, workspace.origins = self.summons.at, self.summons.origins
         self._line = await take_up(self._connection)
         self._stand(status="working")
@@ -164,7 +164,7 @@ class Membership:
                 pass
 
     async def ask(self, question: Question, here: Callable[[Question], Awaitable[Answer]]) -> Answer:
-        """The first answer, that of the leader or of somebody at the pane."""
+        """The first answer, from the leader or from the user at the pane."""
         try:
             key = await asyncio.to_thread(self._questions.put, question)
         except OSError:
@@ -188,7 +188,7 @@ class Membership:
         """Deliver a message in the team.
 
         Raises:
-            ToolError: there is nobody, or they cannot take it.
+            ToolError: there is no such recipient, or it cannot take the message.
         """
         if self._line is None:
             return (await asyncio.to_thread(self._leave_letter, letter, to),)
@@ -198,7 +198,7 @@ class Membership:
         return reply.deliveries
 
     async def contacts(self) -> tuple[Contact, ...]:
-        """Everybody in the team who can be written to.
+        """All members of the team that can get messages.
 
         Raises:
             ToolError: the leader does not say.
@@ -225,12 +225,12 @@ class Membership:
             raise ToolError(reply.error)
         return reply
 
-    def _leave_letter(self, letter: AgentMessage, to: str) -> Delivery:
-        """Put a letter where it is found later, since nobody is there to take it around."""
+    def _leave_letter(self, letter: Letter, to: str) -> Delivery:
+        """Put a letter into a mailbox on disk, because the leader is not running."""
         storage = self.summons.storage
         agent_id = None if to in LEADERS else named_before(storage, to)
         if agent_id is None and to not in LEADERS:
-            raise ToolError(f"The leader of the team is not there, and nobody knows who {to!r} is.")
+            raise ToolError(f"The leader of the team is not running, and there is no member called {to!r}.")
         box = main_mailbox(storage) if agent_id is None else agent_mailbox(storage, agent_id)
         try:
             box.put(letter)
@@ -260,7 +260,7 @@ class Membership:
                 try:
                     update = read_update(given)
                 except ValueError:
-                    return  # Told where it was granted.
+                    return  # Reported where it was granted.
                 self._session.swap(rules=changed_rules(self._session.state.rules, update))
             case GoOn(why=why):
                 self._wake(Prompt(content=why, origin=HOOK, meta=True, verbatim=True))
@@ -361,7 +361,7 @@ class Membership:
 
 
 class _MemberChannel:
-    """The channel of a member: its leader hears and is asked too."""
+    """The channel of a member: its leader gets the events and questions too."""
 
     def __init__(self, inner: Channel, membership: Membership) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Takes messages to whoever they are for: an agent, the main thread, everybody, another session."""
+"""Delivers messages to an agent, the main thread, all agents, or another session."""
 
 import asyncio
 import time
@@ -51,7 +51,7 @@ class Messenger:
         """Deliver a message.
 
         Raises:
-            ToolError: there is nobody, or they cannot take it.
+            ToolError: there is no such recipient, or it cannot take the message.
         """
         to = to.strip()
         letter = self._letter(text, summary)
@@ -74,7 +74,7 @@ class Messenger:
         return (await self._to_agent(to, letter, notify=notify_when_idle),)
 
     async def contacts(self) -> tuple[Contact, ...]:
-        """Everybody who can be written to."""
+        """All recipients that can get messages."""
         if (membership := self._membership()) is not None:
             return await membership.contacts()
         me = self._turn.session.agent_id
@@ -134,12 +134,10 @@ class Messenger:
                 continue
             done.append(Delivery(to=name, how="delivered"))
         if full:
-            there = ", ".join(each.to for each in done) or "nobody"
+            there = ", ".join(each.to for each in done) or "no one"
             raise ToolError(f"The mailboxes of {', '.join(full)} are full; it was delivered to {there}.")
         if not done:
-            raise ToolError(
-                "Nobody is at work who could hear this: start an agent, or write to one by its name."
-            )
+            raise ToolError("No agent is at work: start one, or write to an agent by its name.")
         return tuple(done)
 
     def _to_main(self, letter: AgentMessage) -> Delivery:
@@ -161,7 +159,7 @@ class Messenger:
         if task is None:
             agent_id = await asyncio.to_thread(named_before, self._turn.runtime.records.storage, to) or to
         if agent_id == self._turn.session.agent_id:
-            raise ToolError("That is you: write to somebody else.")
+            raise ToolError("That is you: write to another agent.")
         if task is not None and task.kind != "local_agent":
             raise ToolError(f"{to} is a {task.kind.replace('_', ' ')}, which reads no messages.")
         registry = self._agents.registry
@@ -183,7 +181,7 @@ class Messenger:
             await self._agents.resume(self._turn, agent_id, prompt, call_id=self._call_id)
         except ToolError as fault:
             if task is None:
-                raise ToolError(f"There is nobody called {to!r} here. {self._who_there_is()}") from fault
+                raise ToolError(f"There is no agent called {to!r} here. {self._who_there_is()}") from fault
             raise
         return Delivery(to=to, how="resumed")
 

@@ -74,7 +74,7 @@ class PaneRun:
         self.lead.runtime.workspace.tasks.begin(self.task, stop)
 
     def move_to_background(self) -> bool:
-        """Let whoever waits go on without it; whether anybody did wait."""
+        """Move it to the background. Returns False if it is there already or has ended."""
         if self.task.backgrounded or self.task.status != "running":
             return False
         self.task = msgspec.structs.replace(self.task, backgrounded=True)
@@ -87,7 +87,7 @@ class PaneRun:
         self.task = msgspec.structs.replace(self.task, hushed=True)
 
     def take_rules(self, update: PermissionUpdate) -> None:
-        """Its own process is told by the processes."""
+        """Nothing to do: the leader sends the rules to its process."""
 
     async def report(self) -> AgentCompleted:
         """Wait until the member rests.
@@ -103,7 +103,7 @@ class PaneRun:
             return done
         except asyncio.CancelledError:
             status, error = "killed", None
-            # Whoever stops a member wants its process gone too.
+            # Stopping a member ends its process too.
             await self._processes.end(self.work.agent_id)
             raise
         except ToolError as fault:

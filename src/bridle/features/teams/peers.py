@@ -1,4 +1,4 @@
-"""Messages between sessions of one user on one machine, through a socket that nobody else can open."""
+"""Messages between sessions of one user on one machine, through a socket that no other user can open."""
 
 import asyncio
 import os
@@ -67,7 +67,7 @@ class PeerSocket:
         folder = os.path.dirname(os.path.abspath(self.path))
         make_folders(folder, private=True)
         if os.stat(folder).st_uid != os.getuid():
-            raise PermissionError(f"{folder} belongs to somebody else")
+            raise PermissionError(f"{folder} belongs to another user")
         _remove_dead_socket(self.path)
         # The socket must never be open to others, not even before its rights are set.
         before = os.umask(0o177)
@@ -92,7 +92,7 @@ class PeerSocket:
                 try:
                     os.unlink(path)
                 except FileNotFoundError:
-                    pass  # Somebody tidied up.
+                    pass  # It was removed already.
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -101,7 +101,7 @@ class PeerSocket:
                 problem = await self._take(lines, writer)
                 await lines.send({"ok": True} if problem is None else {"error": problem})
         except (OSError, TimeoutError):
-            pass  # Whoever it was went away, or sent too much; nothing was taken.
+            pass  # The connection was lost, or the message was too long; nothing was taken.
         finally:
             writer.close()
 
@@ -120,7 +120,7 @@ class PeerSocket:
             return "the other session takes no messages (its setting crossSessionInbound is refuse)"
         if len(letter.text) > MOST_CHARS:
             return f"more than {MOST_CHARS:,} characters"
-        # No other session may pass for somebody of this one.
+        # No other session may pass for a sender of this one.
         known = letter.sender if letter.sender.startswith("uds:") else "another session"
         prompt = as_prompt(msgspec.structs.replace(letter, sender=known))
         self._deliver(msgspec.structs.replace(prompt, query=self._inbound != "hold"))
@@ -180,7 +180,7 @@ async def send_to_socket(path: str, letter: AgentMessage, *, pid: int, token: st
 def live_sessions(env: Mapping[str, str], *, most: int | None = _MOST_SESSIONS) -> list[SessionCard]:
     """Sessions that take messages; the cards of dead ones are removed.
 
-    Only cards count that this user wrote, in a folder that nobody else can write to.
+    Only cards count that this user wrote, in a folder that no other user can write to.
     """
     folder = _cards(env)
     found: list[SessionCard] = []
@@ -195,7 +195,7 @@ def live_sessions(env: Mapping[str, str], *, most: int | None = _MOST_SESSIONS) 
                     continue
                 card = msgspec.json.decode(file.read(10_000), type=SessionCard)
         except (OSError, msgspec.DecodeError):
-            continue  # Somebody else's file, or one that is being written.
+            continue  # A file of another user, or one that is being written.
         if is_alive(card.pid, card.birth):
             found.append(card)
         else:
@@ -204,7 +204,7 @@ def live_sessions(env: Mapping[str, str], *, most: int | None = _MOST_SESSIONS) 
 
 
 def _is_private(facts: os.stat_result) -> bool:
-    """Whether a folder or a plain file is the user's and nobody else can change it."""
+    """Whether a folder or a plain file is the user's and no other user can change it."""
     kind = stat.S_ISDIR(facts.st_mode) or stat.S_ISREG(facts.st_mode)
     return kind and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
 
@@ -214,7 +214,7 @@ def _cards(env: Mapping[str, str]) -> str:
 
 
 def socket_path(env: Mapping[str, str], session_id: str) -> str:
-    """Where this process listens for a session unless it is told otherwise."""
+    """The default path of the socket of a session in this process."""
     return socket_called(env, f"{os.getpid()}-{session_id[:8]}.sock")
 
 
@@ -228,7 +228,7 @@ def socket_called(env: Mapping[str, str], name: str) -> str:
 
 
 def _remove_dead_socket(path: str) -> None:
-    """A socket that nobody listens at keeps its name."""
+    """Remove a socket file without a listener: it would block the name."""
     try:
         if stat.S_ISSOCK(os.lstat(path).st_mode):
             with socket.socket(socket.AF_UNIX) as probe:
@@ -240,7 +240,7 @@ def _remove_dead_socket(path: str) -> None:
 
 
 def _other_user(connection: Any) -> bool:
-    """Whether the other end belongs to somebody else, where the system tells."""
+    """Whether the other end belongs to another user, if the system can say."""
     found = peer_of(connection)
     return found is not None and found[1] != os.getuid()
 

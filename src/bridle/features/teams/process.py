@@ -33,7 +33,7 @@ class MemberProcess:
         self.box = box
         self.questions = questions
         self.summons: Summons | None = None
-        """What its process is told when it comes."""
+        """What its process gets when it connects."""
         self.pane: Pane | None = None
         self.pid: int | None = None
         self.birth = ""
@@ -54,9 +54,9 @@ class MemberProcess:
         self.forgetting: asyncio.Task[None] | None = None
         """Puts away what is left of it."""
         self.keeps_place = False
-        """Somebody else goes on in its work tree."""
+        """Another agent continues in its work tree."""
         self.asked: dict[str, asyncio.Task[None]] = {}
-        """Its questions that are before somebody here."""
+        """Its questions that the user is being asked here."""
         self._line: Line | None = None
         self._stirred: set[asyncio.Event] = set()
 
@@ -81,12 +81,12 @@ class MemberProcess:
         """Its process is no more."""
         self._line = None
         self.gone.set()
-        # Whoever waits for it to come need not wait any more.
+        # End the wait for its arrival.
         self.arrived.set()
         self._stir()
 
     def say(self, message: ToMember) -> bool:
-        """Tell it something; whether it can hear."""
+        """Send it a message. Returns whether it is connected."""
         return self._line is not None and self._line.say(message)
 
     def put(self, letter: AgentMessage) -> None:
@@ -101,11 +101,11 @@ class MemberProcess:
         self.say(Rang())
 
     def tell(self, text: str, *, sender: str) -> None:
-        """Deliver news that nobody wrote and that may be lost."""
+        """Deliver a notice of the program, which may be lost."""
         try:
             self.put(AgentMessage(id=new_uuid(), sender=sender, text=text, sent=time.time()))
         except (MailboxFull, OSError, Locked):
-            pass  # Whoever has so much to read, or nowhere to keep it, can do without.
+            pass  # The mailbox is full or cannot be written: the notice is dropped.
 
     async def changed(self, holds: Callable[[], bool]) -> None:
         """Return as soon as something holds of it, or it is gone."""

@@ -1,4 +1,4 @@
-"""The members of a team that have processes of their own: hired, heard, and sent home by the leader."""
+"""The members of a team with processes of their own, started and stopped by the leader."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ class MemberProcesses:
         self._lead = lead
         """A turn of the main thread, in whose name things are asked and granted."""
         self._bound = bound
-        """Why nobody may leave this process, where that is so."""
+        """Why members must work in this process; None when they need not."""
         self._choose = choose
         self._summon = summon
         self._members: dict[str, MemberProcess] = {}
@@ -85,9 +85,9 @@ class MemberProcesses:
     async def _hire(
         self, turn: Turn, work: Assignment, *, resumes: str | None = None
     ) -> MemberProcess | None:
-        """Start a process for a member, or go on with the conversation `resumes`; None for none.
+        """Start a process for a member, or resume the conversation `resumes`; None when it cannot have one.
 
-        Whoever called is told in one sentence why there is none, and lets the member work in this process.
+        A notice gives the reason, and the caller runs the member in this process.
         """
         if (reason := self._bound() or _bound_to_us(work)) is not None:
             return self._decline(turn, work, reason)
@@ -130,7 +130,7 @@ class MemberProcesses:
         for card in cards:
             definition = self._agents.find(card.agent_type)
             if definition is None:
-                continue  # It ends by itself, since nobody answers it.
+                continue  # Its process ends, because it gets no answer.
             work = Assignment(
                 agent_id=card.agent_id,
                 definition=definition,
@@ -151,7 +151,7 @@ class MemberProcesses:
         await self._listen(turn)
 
     async def _expect(self, member: MemberProcess) -> None:
-        """Wait for a member that must look for us; one that does not come has nobody to work for."""
+        """Wait for a member to connect again, and forget one that does not."""
         try:
             async with asyncio.timeout(_RETURN_SECONDS):
                 await member.arrived.wait()
@@ -196,20 +196,20 @@ class MemberProcesses:
         self._tasks.begin(self.end(member.work.agent_id))
 
     async def end_idle(self) -> int:
-        """End everybody who has nothing to do; how many there were."""
+        """End all idle members. Returns how many there were."""
         idle = [member for member in self._members.values() if not member.is_followed]
         await asyncio.gather(*(self.end(each.work.agent_id) for each in idle))
         return len(idle)
 
     async def close(self) -> None:
-        """Send everybody home."""
+        """End all members."""
         await asyncio.gather(*(self.end(agent_id) for agent_id in tuple(self._members)))
         if self._server is not None:
             self._server.close()
             try:
                 os.unlink(self._path)
             except FileNotFoundError:
-                pass  # Somebody tidied up.
+                pass  # It was removed already.
         await self._socket.close()
         await self._tasks.close()
         if self._panes is not None:
@@ -237,7 +237,7 @@ class MemberProcesses:
         )
 
     def _replace(self, work: Assignment) -> None:
-        """A name leads to one member: whoever had it and rests goes home."""
+        """End an idle member with the same name, because a name belongs to one member."""
         for other in tuple(self._members.values()):
             if other.work.name == work.name and not other.is_followed:
                 self.dismiss(other)
@@ -267,7 +267,7 @@ class MemberProcesses:
                     except TimeoutError:
                         continue  # A pane does not tell when it closes.
         except TimeoutError:
-            raise PaneFault("nothing was heard from its pane") from None
+            raise PaneFault("its pane did not connect in time") from None
         if member.gone.is_set():
             raise PaneFault("its process ended at once")
 
@@ -280,7 +280,7 @@ class MemberProcesses:
         self._path = socket_of(turn.runtime.env, turn.session.id)
         make_folders(os.path.dirname(self._path), private=True)
         if os.stat(os.path.dirname(self._path)).st_uid != os.getuid():
-            raise PermissionError(f"{os.path.dirname(self._path)} belongs to somebody else")
+            raise PermissionError(f"{os.path.dirname(self._path)} belongs to another user")
         try:
             os.unlink(self._path)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Questions of a member on disk: whoever answers first has answered, wherever they sit."""
+"""Questions of a member on disk. The first answer counts, from the pane or from the leader."""
 
 import os
 import re
@@ -17,7 +17,7 @@ _answer = msgspec.json.Decoder(Answer)
 
 
 class OpenQuestion(Struct, frozen=True):
-    """A question that nobody has answered yet."""
+    """A question without an answer yet."""
 
     id: str
     question: Question
@@ -41,7 +41,7 @@ class Questions:
         return key
 
     def waiting(self) -> list[OpenQuestion]:
-        """What nobody has answered yet; what cannot be read is left alone."""
+        """Questions without an answer. Unreadable files are ignored."""
         try:
             names = sorted(os.listdir(self.folder))
         except FileNotFoundError:
@@ -51,7 +51,7 @@ class Questions:
         return [each for each in found if each is not None]
 
     def settle(self, key: str, answer: Answer) -> bool:
-        """Answer a question; False when somebody else was first, or it is asked no more.
+        """Answer a question; False when it has an answer already, or is no longer asked.
 
         Raises:
             OSError: the answer cannot be kept.
@@ -70,7 +70,7 @@ class Questions:
         return True
 
     def answer_to(self, key: str) -> Answer | None:
-        """What was answered; None while nobody has."""
+        """The answer; None while there is none."""
         try:
             return _answer.decode(read_bytes(self._answer_path(key), _LARGEST))
         except (OSError, msgspec.DecodeError):
@@ -103,4 +103,4 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
-        pass  # Somebody tidied up.
+        pass  # It was removed already.

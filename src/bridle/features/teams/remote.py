@@ -23,7 +23,7 @@ _PAUSES = (0.2, 1.0)
 
 
 def is_elsewhere(to: str) -> bool:
-    """Whether somebody is addressed by the name of another machine's session."""
+    """Whether a recipient is a session on another machine."""
     return to.startswith((PREFIX, _ALSO))
 
 
@@ -42,7 +42,7 @@ async def send_elsewhere(to: str, letter: AgentMessage, turn: Turn, *, reply: tu
     """Hand a message to a session on another machine; `reply` is where this one is reached, and its name.
 
     Raises:
-        ToolError: it was not delivered, or nobody can tell.
+        ToolError: it was not delivered, or that is not known.
     """
     name = to.strip().removeprefix(_ALSO).removeprefix(PREFIX)
     env = turn.runtime.env
@@ -103,8 +103,8 @@ async def _deliver(client: HttpClient, name: str, remote: Remote, body: bytes) -
             await asyncio.sleep(pause)
     if uncertain:
         raise ToolError(
-            f"{PREFIX}{name} did not answer, so nobody can tell whether it has the message: do not send it "
-            "again before you know."
+            f"{PREFIX}{name} did not answer, so it is not known whether it has the message. Find out "
+            "before you send it again."
         ) from fault
     raise ToolError(f"{PREFIX}{name} cannot be reached and has not got the message: {fault}") from fault
 
@@ -139,7 +139,7 @@ async def _state(client: HttpClient, remote: Remote) -> tuple[str, str]:
         return "not reachable", f"on another machine, at {remote.address}"
     if status == 200:
         return "reachable", f"on another machine: {str(answer.get('name') or remote.address)[:80]}"
-    said = "the key is not right any more" if status == 401 else "nobody is there"
+    said = "the key is no longer valid" if status == 401 else "no answer"
     return f"not reachable ({said})", f"on another machine, at {remote.address}"
 
 

@@ -1,4 +1,4 @@
-"""Work that is begun in passing and ends with whoever began it."""
+"""Background tasks that end with their owner."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class TaskSet:
-    """Tasks that nobody waits for; closed with their owner."""
+    """Tasks that are not awaited; cancelled when the set is closed."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

@@ -33,7 +33,7 @@ class Summons(Struct, frozen=True, kw_only=True):
     session_id: str
     """The member's own."""
     resumes: bool = False
-    """Its conversation is on disk and goes on."""
+    """Its conversation is on disk and is resumed."""
     definition: AgentDefinition
     prompt: str
     """What to do first; empty where mail says that."""
@@ -106,7 +106,7 @@ class Listing(Struct, frozen=True, tag="listing"):
 
 
 class Agreed(Struct, frozen=True, tag="agreed"):
-    """Somebody at the pane has agreed to more than one call."""
+    """The user at the pane has allowed more than one call."""
 
     updates: tuple[Mapping[str, Any], ...]
 
@@ -158,15 +158,15 @@ class Line:
         self._socket = writer.get_extra_info("socket")
 
     def say(self, message: ToLeader | ToMember) -> bool:
-        """Send a message; whether anybody may still read it."""
+        """Send a message. Returns whether the connection is still open."""
         return self._lines.write(message)
 
     async def from_member(self) -> ToLeader | None:
-        """The next message, None at the end or when it is none."""
+        """The next message of a member; None at the end or for an invalid line."""
         return await self._next(_to_leader)
 
     async def from_leader(self) -> ToMember | None:
-        """The same on the other end."""
+        """The next message of the leader; None at the end or for an invalid line."""
         return await self._next(_to_member)
 
     async def _next(self, decoder: "msgspec.json.Decoder[_T]") -> _T | None:
@@ -188,13 +188,13 @@ async def dial(path: str) -> Line:
     """Connect to a leader.
 
     Raises:
-        OSError: nobody listens there.
+        OSError: there is no listener.
     """
     return Line(*await asyncio.open_unix_connection(path, limit=_LONGEST_LINE))
 
 
 async def take_up(connection: socket.socket) -> Line:
-    """Go on with a connection that was made before there was a loop."""
+    """Use a connection that was made before the event loop was started."""
     return Line(*await asyncio.open_unix_connection(sock=connection, limit=_LONGEST_LINE))
 
 

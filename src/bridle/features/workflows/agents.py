@@ -1,4 +1,4 @@
-"""The agents of a run as they stand, for the run itself and for whoever looks at it."""
+"""The agents of a run and their states, for the run and for the views of it."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class AgentCall:
         """All its attempts."""
         self.attempt: asyncio.Task[Any] | None = None
         self.verdict: Verdict | None = None
-        """What a person wants of it; whoever waits for the attempt looks at this."""
+        """What the user wants: skip, stop or restart. Checked when the attempt ends."""
         self.began: float | None = None
         self._session: Session | None = None
         self._task: Task | None = None

@@ -1,4 +1,4 @@
-"""Lets the agents of a run work: each through as many attempts as it takes, whoever waits for it."""
+"""Runs the agents of a run, each with as many attempts as it needs."""
 
 import asyncio
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _LONGEST_FAULT = 500
 
 
 class Refused(Struct, frozen=True):
-    """No agent may begin any more; the script is told by an error."""
+    """No agent may begin any more. The script gets an error."""
 
     reason: str
 
@@ -44,7 +44,7 @@ class Attempts:
         self._log = context.log
         self._warming: dict[str, asyncio.Event] = {}
         self._approved: set[str] = set()
-        """Types of agents that rules ask about, and somebody has agreed to for this run."""
+        """Types of agents that rules ask about and that the user has allowed for this run."""
         self._approving = asyncio.Lock()
 
     def begin(self, member: AgentCall) -> asyncio.Task[Any]:
@@ -61,7 +61,7 @@ class Attempts:
         return member.work
 
     def end(self, members: Iterable[AgentCall]) -> None:
-        """Nobody needs these any more."""
+        """Stop these: they are not needed any more."""
         for member in members:
             if member.work is not None:
                 member.work.cancel()
@@ -98,7 +98,7 @@ class Attempts:
                     self._pass_on(member)
                     member.verdict = member.verdict or "stop"
             state = "skipped" if member.verdict == "skip" else "stopped"
-            member.end(state, "Somebody went on without it.", self._now())
+            member.end(state, "The user continued without it.", self._now())
             return None
         except ToolError as fault:
             member.end("failed", one_line(" ".join(str(fault).split()), _LONGEST_FAULT), self._now())
@@ -109,7 +109,7 @@ class Attempts:
                 self._log.settle(member)
 
     def _pass_on(self, member: AgentCall) -> None:
-        """Tell a word about the agent from the end of all its work, which goes on its way.
+        """Pass a cancellation of the run on. One that is for the attempt alone is not passed on.
 
         Raises:
             CancelledError: the run is being stopped, or the agent put back.
@@ -135,7 +135,7 @@ class Attempts:
             self._log.begin(member, assignment.agent_id, self._now())
             self._warming[assignment.agent_id] = warm
 
-            def told(task: Task) -> None:
+            def on_task(task: Task) -> None:
                 member.take_task(task)
                 self._log.changed(task.last_tool)
 
@@ -145,7 +145,7 @@ class Attempts:
                     self.lead,
                     assignment,
                     isolated=request.isolated,
-                    told=told,
+                    on_task=on_task,
                     opened=member.take_session,
                 )
             finally:

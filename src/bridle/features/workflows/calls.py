@@ -46,7 +46,7 @@ class Calls:
         self._script: asyncio.Task[ScriptEnd] | None = None
 
     async def run(self, source: str, args: Any) -> ScriptEnd:
-        """Run a script to its end, and from its beginning again whenever an agent was begun anew."""
+        """Run a script to its end, and from its beginning again whenever an agent was restarted."""
         while True:
             self._seen, self._nested = {}, 0
             self._script = asyncio.create_task(self._play(source, args, None))
@@ -75,7 +75,7 @@ class Calls:
         self._attempts.put_back()
         self._log.reopen(member)
         name = f"Agent {member.number} ({member.request.label})"
-        self._log.begin_again(f"{name} is begun anew, and the script runs again.")
+        self._log.begin_again(f"{name} is restarted, and the script runs again.")
         # Another one would disturb the end of its child.
         if not self._script.cancelling():
             self._script.cancel()
@@ -96,7 +96,7 @@ class Calls:
             scene = _Scene(script, within, called)
             answers: list[asyncio.Task[None]] = []
             async for event in script.events():
-                self._context.heard(event)
+                self._context.on_event(event)
                 if isinstance(event, ScriptEnd):
                     end = event
                 elif (answer := self._take(scene, event)) is not None:
@@ -172,7 +172,7 @@ class Calls:
             await scene.script.answer(call.id, value)
 
     async def _answer(self, script: Script, call_id: int, work: asyncio.Task[Any]) -> None:
-        # Whoever runs the script again waits for the same work.
+        # A second run of the script waits for the same work.
         outcome = await asyncio.shield(work)
         if isinstance(outcome, Refused):
             await script.fail(call_id, outcome.reason)
@@ -198,7 +198,7 @@ def value_of(end: ScriptEnd, *, within: str | None = None) -> Any:
 
 
 def _titled(title: str, within: str | None) -> str:
-    """The phase of a workflow that another one called is told from the caller's."""
+    """The title of a phase, with the name of the workflow that was called by another one."""
     if within is None:
         return title
     return f"{within}: {title}" if title else within

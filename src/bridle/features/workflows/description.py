@@ -1,4 +1,4 @@
-"""Puts a call of the Workflow tool into words for whoever is to approve it."""
+"""Describes a call of the Workflow tool for the permission prompt."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -32,7 +32,7 @@ SESSION_WORKFLOWS: "Service[WorkflowsFeature]" = Service(
     "session workflows", missing="This session has no workflows."
 )
 _ULTRACODE = "ultracode"
-_MOST_TOLD = 5
+_MOST_NAMED = 5
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
@@ -117,12 +117,12 @@ class WorkflowsFeature(Feature):
         self.switch = _switch(settings, self._env)
         was_allowed, self._was_allowed = self._was_allowed, self.allowed()
         if was_allowed and not self._was_allowed and (running := self.running):
-            which = f"{', '.join(running[:_MOST_TOLD])} still {'runs' if len(running) == 1 else 'run'}"
+            which = f"{', '.join(running[:_MOST_NAMED])} still {'runs' if len(running) == 1 else 'run'}"
             self._tell(f"Workflows are turned off: {which}; /workflows <run> stop ends one.")
 
     @property
     def offered(self) -> bool:
-        """Whether the model is told of the tool."""
+        """Whether the tool is listed for the model."""
         return self.allowed() and (self._wanted or self.ultracode)
 
     def allowed(self) -> bool:
@@ -181,8 +181,8 @@ class WorkflowsFeature(Feature):
         if not self.ultracode and not says_ultracode(text):
             return prompt
         listed = any(each["name"] == TOOL for each in turn.runtime.toolbox.definitions())
-        told = text_block(reminder(self.wishes.guideline, listed=listed))
-        return replace(prompt, beside=(*prompt.beside, told), effort=prompt.effort or EFFORT)
+        block = text_block(reminder(self.wishes.guideline, listed=listed))
+        return replace(prompt, beside=(*prompt.beside, block), effort=prompt.effort or EFFORT)
 
     def commands(self) -> tuple[Command, ...]:
         """The saved workflows as slash commands."""
@@ -244,7 +244,7 @@ def _wishes(settings: "Settings") -> Wishes:
 
 
 def _looked_up(context: FeatureContext, files: "ExtensionFiles") -> Callable[[], Mapping[str, WorkflowFile]]:
-    """The workflow files as they are now; what is wrong with them is told with the first look."""
+    """The workflow files as they are now. Problems with them are reported at the first call."""
     settings, env = context.settings, context.env
     made: list[WorkflowFiles] = []
 
@@ -255,7 +255,7 @@ def _looked_up(context: FeatureContext, files: "ExtensionFiles") -> Callable[[],
             )
             # Host programs show no one what is written to standard error.
             if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
-                for problem in made[0].problems()[:_MOST_TOLD]:
+                for problem in made[0].problems()[:_MOST_NAMED]:
                     context.warn(str(problem))
         return made[0].all()
 

@@ -1,4 +1,4 @@
-"""What the model is told of saved workflows when a conversation begins."""
+"""The list of saved workflows for the model when a conversation begins."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a script asks an agent for, read and checked before anybody is put to work."""
+"""The options of an agent in a script, checked before the agent is started."""
 
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,7 @@ _MODEL_VARIABLES = ("CLAUDE_CODE_WORKFLOW_SUBAGENT_MODEL", "CLAUDE_CODE_SUBAGENT
 
 
 class AgentOptions(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The second argument of `agent()`; names that nobody knows change nothing."""
+    """The second argument of `agent()`. Unknown names are ignored."""
 
     label: str | None = None
     phase: str | None = None

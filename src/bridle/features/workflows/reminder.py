@@ -1,4 +1,4 @@
-"""What the model is told where ultracode is on: think of a workflow."""
+"""The reminder to consider a workflow, while ultracode is on."""
 
 import re
 

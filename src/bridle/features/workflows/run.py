@@ -113,7 +113,7 @@ class WorkflowRun:
             self._main.cancel()
             raise
         except ToolError:
-            # Nobody knows of the run from here on, so its child must be gone.
+            # The run was not registered, so its process must end here.
             await asyncio.wait((self._main,))
             raise
         return known
@@ -142,7 +142,7 @@ class WorkflowRun:
     def decide(self, number: int, verdict: Verdict) -> str:
         """Skip, stop or restart one agent; a sentence about it.
 
-        One that came to nothing can be restarted, too, as long as the run goes on.
+        One that failed can be restarted too, while the run continues.
 
         Raises:
             ToolError: there is no such agent, or that cannot be done with it.
@@ -156,10 +156,10 @@ class WorkflowRun:
             raise ToolError(f"Agent {number} is not at work in {self.plan.run_id}. At work: {there}.")
         name = f"Agent {number} ({over.request.label})"
         if over.state in ("done", "replayed"):
-            raise ToolError(f"{name} has finished: to have it done anew, change its prompt in the script.")
+            raise ToolError(f"{name} has finished. To run it again, change its prompt in the script.")
         self._calls.begin_anew(over)
-        when = " once the run goes on" if self._slots.paused else ""
-        return f"{name} is begun anew{when}. The script runs again; what others have done or do is kept."
+        when = " when the run is resumed" if self._slots.paused else ""
+        return f"{name} is restarted{when}. The script runs again. The results of other agents are kept."
 
     @property
     def state(self) -> RunState:
@@ -198,7 +198,7 @@ class WorkflowRun:
             call_id=self.plan.call_id,
             budget=self.plan.budget,
             find=find,
-            heard=self._hear,
+            on_event=self._take_event,
         )
         try:
             async with asyncio.TaskGroup() as group:
@@ -215,7 +215,7 @@ class WorkflowRun:
             journal.close()
             self._end(status, error, value)
 
-    def _hear(self, event: Event) -> None:
+    def _take_event(self, event: Event) -> None:
         """List the job with the first sign that the script can be run."""
         if self._underway.done():
             return
@@ -228,7 +228,7 @@ class WorkflowRun:
         self._underway.set_result(None)
 
     def _tell(self, last_tool: str | None) -> None:
-        """Report how far it is, not more often than anybody can look."""
+        """Report the progress, at a limited rate."""
         if last_tool is not None:
             self.task = msgspec.structs.replace(self.task, last_tool=last_tool)
         if self._listed and self._telling is None and self.task.status == "running":
@@ -289,10 +289,10 @@ class WorkflowRun:
         )
 
     def _leave(self, done: asyncio.Task[None]) -> None:
-        """Nobody waits for the run, so a defect must be told."""
+        """The task of the run is not awaited, so a defect is reported here."""
         if not self._underway.done():
             self._underway.set_exception(ToolError(self.task.error or "The run was stopped before it began."))
-        # Nobody asks for it where the call that began the run was interrupted.
+        # The exception is not retrieved where the call that began the run was interrupted.
         self._underway.exception()
         if not done.cancelled() and (defect := done.exception()) is not None:
             text = f"bridle has a defect: the workflow {self.plan.run_id} failed with {defect!r}"

@@ -39,5 +39,5 @@ class RunContext(Struct, frozen=True, kw_only=True):
     Raises:
         ToolError: there is none.
     """
-    heard: Callable[[Event], None] = lambda _: None
-    """Told of every event first."""
+    on_event: Callable[[Event], None] = lambda _: None
+    """Called with every event before it is handled."""

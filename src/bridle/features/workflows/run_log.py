@@ -19,7 +19,7 @@ _SIGNS = {"done": "+", "replayed": "="}
 
 
 class RunLog:
-    """Written by whoever answers the script; `changed` is called with the tool that was used last, if any."""
+    """The progress of a run; `changed` is called with the tool that was used last, if any."""
 
     def __init__(self, file: str, changed: Callable[[str | None], None]) -> None:
         self.members: list[AgentCall] = []
@@ -58,7 +58,7 @@ class RunLog:
             self.live[member.number] = member
 
     def put_back(self, members: Iterable[AgentCall]) -> None:
-        """Nobody has called these yet."""
+        """Remove these: the script has not called them yet."""
         gone = {member.number for member in members}
         self.members = [each for each in self.members if each.number not in gone]
         for number in gone:
@@ -98,7 +98,7 @@ class RunLog:
         self.changed(None)
 
     def end(self) -> None:
-        """Nobody works any more, also nobody who had not begun."""
+        """Mark all agents as ended, also those that had not begun."""
         for member in tuple(self.live.values()):
             member.end("stopped", "")
             self.settle(member)

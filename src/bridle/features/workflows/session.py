@@ -42,7 +42,7 @@ class SessionWorkflows:
         self._runs: dict[str, WorkflowRun] = {}
 
     async def start(self, turn: Turn, launch: Launch, *, call_id: str, typed: bool = False) -> Launched:
-        """Begin a run, which goes on in the background; `typed` when a person asked for it by a command.
+        """Begin a run in the background; `typed` when the user started it by a command.
 
         Raises:
             ToolError: there is no such workflow or run, or the script cannot be run.
@@ -120,7 +120,7 @@ class SessionWorkflows:
         if run_id is None:
             return None
         if (run := self._runs.get(run_id)) is not None and run.task.status == "running":
-            raise ToolError(f"The run {run_id} is {run.state}: stop it before you go on with it anew.")
+            raise ToolError(f"The run {run_id} is {run.state}: stop it before you resume it.")
         if (folder := self.folder(run_id, runtime)) is None:
             there = ", ".join(self.ids(runtime)[-10:]) or "none"
             raise ToolError(f"There is no workflow run {run_id} in this session. Runs: {there}.")

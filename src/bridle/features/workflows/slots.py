@@ -25,7 +25,7 @@ class Slots:
         return not self._going.is_set()
 
     def pause(self) -> None:
-        """Let nobody begin; who works goes on."""
+        """Start no agents. Those at work continue."""
         self._going.clear()
 
     def go_on(self) -> None:
@@ -48,7 +48,7 @@ class Slots:
             try:
                 yield warm
             finally:
-                # One that failed before its first answer keeps nobody waiting.
+                # An agent that failed before its first answer must not block the others.
                 warm.set()
 
     async def _wait(self, warm: asyncio.Event) -> None:

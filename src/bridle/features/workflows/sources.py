@@ -40,7 +40,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 async def find_source(launch: Launch, turn: Turn, files: Files, folder: RunFolder | None) -> Source:
-    """The script that a call names; `folder` is that of the run to go on with.
+    """The script that a call names; `folder` is that of the run to resume.
 
     Raises:
         ToolError: there is none, it may not be read, or it does not say what it is.
@@ -85,7 +85,7 @@ async def read_script(path: str, turn: Turn) -> Source:
 
 
 def peek(path: str, turn: Turn) -> Source | None:
-    """A script in a file, as far as reading it needs nobody's approval."""
+    """A script in a file; None if reading it needs approval."""
     resolved = turn.runtime.workspace.resolve(path)
     asked = CallRequest(
         tool="Read",
@@ -130,7 +130,7 @@ async def require_nested(name: str, turn: Turn) -> None:
     """Let a workflow be called by another: that one was approved with all it calls, but rules still count.
 
     Raises:
-        ToolError: a rule denies it, or asks about it and nobody agrees.
+        ToolError: a rule denies it, or asks about it and it was not approved.
     """
     if objection(turn, "Workflow", "name", name) is not None:
         await require(WORKFLOW, {"name": name}, turn)

@@ -29,8 +29,8 @@ WORKER = AgentDefinition(
 You do one step of a larger piece of work that a program directs. It sees nothing of what you do \
 except your last message, which it takes as the result: give exactly what was asked for, whole and without \
 preamble. Use the tools to find out and to check instead of guessing. Change only what the task needs. \
-Nobody answers questions: where something is unclear, take the likelier reading and say so. When it cannot \
-be done, say so and why.""",
+You cannot ask questions: if something is unclear, choose the most likely meaning and say so. If the task \
+cannot be done, say so and why.""",
 )
 """Never listed: it is what `agent()` without an `agentType` means."""
 
@@ -41,10 +41,10 @@ async def work(
     assignment: Assignment,
     *,
     isolated: bool,
-    told: Callable[[Task], None],
+    on_task: Callable[[Task], None],
     opened: Callable[[Session], None],
 ) -> AgentCompleted:
-    """Let an agent work to its end; `told` hears how its job stands and `opened` of its conversation.
+    """Run an agent to its end; `on_task` gets its task at each change and `opened` its conversation.
 
     Raises:
         ToolError: it could not finish, and why.
@@ -52,7 +52,7 @@ async def work(
     if isolated:
         place = await open_agent_worktree(lead.runtime, f"agent-{assignment.agent_id[:9]}")
         assignment = msgspec.structs.replace(assignment, place=place)
-    run = make_run(agents, lead, assignment, told=told)
+    run = make_run(agents, lead, assignment, on_task=on_task)
     opened(run.session)
     agents.registry.running[assignment.agent_id] = run
     run.begin(_nobody_stops)

@@ -59,11 +59,11 @@ class SessionWorktree:
         self._note(None)
         return visit, gone
 
-    def go_on_in(self, path: str) -> EnteredWorktree | None:
-        """Go to the work tree in which a conversation was left that the session goes on with.
+    def go_on_in(self, path: str) -> Visit | None:
+        """Go to the work tree of a conversation that the session resumes.
 
-        The tree of the conversation before is left as it is: that one may go on too. None when this is the
-        place already.
+        The work tree of the previous conversation stays as it is: that one may be resumed too. None when this
+        is the current folder already.
 
         Raises:
             ToolError: it is there no more.
@@ -131,8 +131,8 @@ class SessionWorktree:
             return gone
         if not discard:
             raise ToolError(
-                "A hook made this work tree, so it cannot be told what would be lost. Leave it with the "
-                "action keep, or ask the user and then give discard_changes."
+                "A hook made this work tree, so its changes are unknown. Leave it with the action keep, or "
+                "ask the user and then set discard_changes."
             )
         if hooks.listens_to("WorktreeRemove"):
             await hooks.fire(WorktreeRemove(worktree_path=visit.path))

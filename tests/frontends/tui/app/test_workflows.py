@@ -162,7 +162,7 @@ async def test_an_agent_that_was_left_out_is_begun_anew_while_the_other_works(tm
             ]
         )
         terminal.type("r")
-        await terminal.until_text("Agent 2 (dig pit) is begun anew.")
+        await terminal.until_text("Agent 2 (dig pit) is restarted.")
         await terminal.until(lambda screen: "✓ dig pit" in screen.text and "◐ dig well" in screen.text)
         _finish(terminal, "well")
         await terminal.until_text("✓ completed")
