@@ -8,8 +8,8 @@ import pytest
 
 from bridle.features.editors.channel import EditorChannel
 from bridle.features.editors.choice import only_one
+from bridle.features.editors.connector import ConnectorContext
 from bridle.features.editors.session import SessionEditors
-from bridle.features.editors.upkeep import Around
 from bridle.types.event import Event, Noticed
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.tool import ToolOutput
@@ -52,7 +52,9 @@ class Race:
         workspace = Workspace(str(self.project), tasks=FakeTasks())
         env = {"CLAUDE_CONFIG_DIR": str(self.home)}
         self.editors = SessionEditors(
-            Around(workspace=workspace, env=env, tell=print, wants=only_one, shows_changes=lambda: shows)
+            ConnectorContext(
+                workspace=workspace, env=env, tell=print, wants=only_one, shows_changes=lambda: shows
+            )
         )
         self.channel = EditorChannel(self.person, self.editors)
 

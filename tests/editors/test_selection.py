@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bridle.engine.mentions import mentions_in
 from bridle.features.editors.selection import (
-    Place,
+    LineRange,
     Selection,
     label,
     mention_of,
@@ -89,14 +89,14 @@ def test_label_says_the_same_in_a_few_words():
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        (Place(path="/p/a.py"), "@a.py"),
-        (Place(path="/p/a.py", first=3, last=9), "@a.py#L3-9"),
-        (Place(path="/p/a.py", first=3, last=3), "@a.py#L3"),
-        (Place(path="/elsewhere/a.py", first=3), "@/elsewhere/a.py#L3"),
-        (Place(path="/p/my file.py", first=3, last=9), '@"my file.py#L3-9"'),
+        (LineRange(path="/p/a.py"), "@a.py"),
+        (LineRange(path="/p/a.py", first=3, last=9), "@a.py#L3-9"),
+        (LineRange(path="/p/a.py", first=3, last=3), "@a.py#L3"),
+        (LineRange(path="/elsewhere/a.py", first=3), "@/elsewhere/a.py#L3"),
+        (LineRange(path="/p/my file.py", first=3, last=9), '@"my file.py#L3-9"'),
     ],
 )
-def test_mention_is_what_a_user_would_type(place: Place, text: str):
+def test_mention_is_what_a_user_would_type(place: LineRange, text: str):
     assert mention_of(place, "/p") == text
     (read,) = mentions_in(f"look at {text} please")
     assert (read.first, read.last or read.first) == (place.first, place.last or place.first)
@@ -104,8 +104,8 @@ def test_mention_is_what_a_user_would_type(place: Place, text: str):
 
 def test_lines_of_a_mention_are_counted_from_one_and_may_be_missing():
     told = {"filePath": "src/a.py", "lineStart": 2, "lineEnd": 8}
-    assert read_mention(told, "/p") == Place(path="/p/src/a.py", first=3, last=9)
-    assert read_mention({"filePath": "/q/a.py"}, "/p") == Place(path="/q/a.py")
+    assert read_mention(told, "/p") == LineRange(path="/p/src/a.py", first=3, last=9)
+    assert read_mention({"filePath": "/q/a.py"}, "/p") == LineRange(path="/q/a.py")
     assert read_mention({"filePath": ""}, "/p") is None
 
 

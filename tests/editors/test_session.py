@@ -8,8 +8,8 @@ import pytest
 
 from bridle.engine.turn import Turn
 from bridle.features.editors.choice import only_one, wanted_by
+from bridle.features.editors.connector import ConnectorContext
 from bridle.features.editors.session import SessionEditors
-from bridle.features.editors.upkeep import Around
 from bridle.host.editors import Editor
 from bridle.permissions.rules import parse
 from bridle.types.block import text_of
@@ -34,7 +34,7 @@ class Beside:
         self.said: list[str] = []
         self.mentioned: list[str] = []
         self.editors = SessionEditors(
-            Around(
+            ConnectorContext(
                 workspace=Workspace(str(self.project), tasks=FakeTasks()),
                 env={"CLAUDE_CONFIG_DIR": str(self.home), "HTTP_PROXY": "http://127.0.0.1:9"},
                 tell=self.said.append,
@@ -169,7 +169,7 @@ async def test_wrong_token_is_a_problem_that_is_listed(tmp_path: Path):
         await eventually(lambda: beside.said)
         assert not editor.is_linked and "Neovim cannot be linked to" in beside.said[0]
         (row,) = await beside.editors.rows()
-        assert row.standing in ("waiting", "connecting") and beside.editors.tools() == ()
+        assert row.state in ("waiting", "connecting") and beside.editors.tools() == ()
         editor.write_lock()
         await beside.linked(editor)
         assert len(beside.said) == 1
@@ -187,7 +187,7 @@ async def test_several_editors_that_fit_are_a_choice_for_the_user(tmp_path: Path
         await eventually(lambda: beside.said)
         assert not one.is_linked and not other.is_linked
         assert (await beside.editors.connect("neo")).port == other.port
-        assert [row.standing for row in await beside.editors.rows()] == ["off", "connected"]
+        assert [row.state for row in await beside.editors.rows()] == ["off", "connected"]
         assert (await beside.editors.connect(str(one.port))).name == "Emacs"
         await eventually(lambda: not other.is_linked)
         assert (await beside.editors.disconnect()) is not None

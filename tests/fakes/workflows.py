@@ -13,7 +13,7 @@ from bridle.engine.turn import Turn
 from bridle.extensions.index import Index
 from bridle.extensions.roots import Root
 from bridle.extensions.workflows import WorkflowFiles
-from bridle.features.workflows.feature import SESSION_WORKFLOWS, Wishes, WorkflowsFeature
+from bridle.features.workflows.feature import SESSION_WORKFLOWS, WorkflowPreferences, WorkflowsFeature
 from bridle.features.workflows.run import WorkflowRun
 from bridle.features.workflows.session import SessionWorkflows
 from bridle.tools.workflow import TOOL as WORKFLOW
@@ -73,7 +73,7 @@ async def workshop(
     folder: Path,
     scripts: Mapping[str, Sequence[Any]],
     *tools: Tool,
-    wishes: Wishes | None = None,
+    preferences: WorkflowPreferences | None = None,
     ultracode: bool = False,
     change: Callable[[Runtime], Runtime] = lambda runtime: runtime,
     **more: Any,
@@ -81,7 +81,9 @@ async def workshop(
     """A session in `folder` whose saved workflows are in `.claude/workflows`."""
     saved = Root(kind="workflows", path=str(folder / ".claude" / "workflows"), source="project")
     files = WorkflowFiles(Index(str(folder / "index")), lambda: (saved,))
-    workflows = WorkflowsFeature(files.all, wishes=wishes or Wishes(), ultracode=ultracode)
+    workflows = WorkflowsFeature(
+        files.all, preferences=preferences or WorkflowPreferences(), ultracode=ultracode
+    )
 
     def with_workflows(runtime: Runtime) -> Runtime:
         features = Features([*runtime.features, workflows])

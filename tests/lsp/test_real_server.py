@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.features.language_servers.session import Means, SessionLanguages
+from bridle.features.language_servers.session import LanguageContext, SessionLanguages
 from bridle.tools.lsp import TOOL, LspInput
 from bridle.types.services.language_servers import LANGUAGES
 from bridle.types.tool import ToolContext
@@ -43,8 +43,8 @@ async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
     (tmp_path / "shapes.py").write_text(_SHAPES)
     (tmp_path / "main.py").write_text(_MAIN)
     entry = {"command": _SERVER, "args": ["--stdio"], "extensionToLanguage": {".py": "python"}}
-    means = Means(root=lambda: str(tmp_path), env=dict(os.environ), tell=print)
-    languages = SessionLanguages({"python": entry}, means)
+    context = LanguageContext(root=lambda: str(tmp_path), env=dict(os.environ), tell=print)
+    languages = SessionLanguages({"python": entry}, context)
     yield msgspec.structs.replace(make_context(tmp_path), services={LANGUAGES: languages}.get)
     await languages.close()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridle.features.language_servers.session import Means, SessionLanguages
+from bridle.features.language_servers.session import LanguageContext, SessionLanguages
 from bridle.types.errors import ToolError
 from bridle.types.services.language_servers import Finding, Inquiry, Operation
 from tests.fakes import language_server
@@ -39,8 +39,8 @@ class Scene:
             "shutdownTimeout": 1000,
             **entry,
         }
-        means = Means(root=lambda: str(folder), env=dict(os.environ), tell=self.told.append)
-        self.languages = SessionLanguages({"fake": self.program}, means)
+        context = LanguageContext(root=lambda: str(folder), env=dict(os.environ), tell=self.told.append)
+        self.languages = SessionLanguages({"fake": self.program}, context)
 
     async def ask(self, operation: Operation = "hover", **fields: Any) -> Finding:
         wanted: dict[str, Any] = {"path": str(self.file), "line": 1, "character": 1, **fields}

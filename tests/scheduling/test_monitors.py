@@ -10,7 +10,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from bridle.features.monitors.events import Lines, Throttle
-from bridle.features.monitors.session import MOST, Means, SessionMonitors
+from bridle.features.monitors.session import MOST, MonitorContext, SessionMonitors
 from bridle.host.background import BackgroundShells
 from bridle.host.wall.probe import means
 from bridle.types.errors import ToolError
@@ -34,7 +34,7 @@ class Watching:
         self.shells = BackgroundShells(str(folder / "storage"), on_change=self.changes.append)
         given = {} if clock is None else {"clock": clock}
         self.monitors = SessionMonitors(
-            Means(
+            MonitorContext(
                 wake=self.came.append,
                 tasks=lambda: self.shells,
                 storage=str(folder / "storage"),

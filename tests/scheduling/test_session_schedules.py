@@ -15,7 +15,7 @@ import pytest
 
 from bridle.config.schedules import approve, forget, is_approved
 from bridle.features.schedules.file import ScheduleFile
-from bridle.features.schedules.session import MOST, Means, SessionSchedules
+from bridle.features.schedules.session import MOST, ScheduleContext, SessionSchedules
 from bridle.types.errors import ToolError
 from bridle.types.services.schedules import Scheduled
 from bridle.types.turn import Prompt
@@ -37,7 +37,7 @@ class Session:
         self.kept: list[list[Scheduled]] = []
         """Everything that was written down for a resume."""
         self.schedules = SessionSchedules(
-            Means(
+            ScheduleContext(
                 wake=self.came.append,
                 tell=self.told.append,
                 file=None if project is None else ScheduleFile(str(project), {"HOME": str(project / "home")}),

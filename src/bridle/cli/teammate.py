@@ -10,9 +10,9 @@ import msgspec
 from bridle.cli.start import Start
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.options import SessionOptions
+from bridle.features.teams.launch import OF_THE_PANE
 from bridle.features.teams.membership import Membership
-from bridle.features.teams.summons import OF_THE_PANE
-from bridle.features.teams.wire import Hello, Summons, ToMember, Welcome
+from bridle.features.teams.protocol import Hello, MemberLaunch, ToMember, Welcome
 from bridle.host.jsonlines import to_line
 from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError
@@ -28,31 +28,31 @@ def run_teammate(given: ParsedArguments, env: Mapping[str, str]) -> int:
         BridleError: there is no leader, or nothing could be begun.
     """
     path, agent_id = given.one("socket"), given.one("agent")
-    line, summons = _introduce(path, agent_id)
+    line, launch = _introduce(path, agent_id)
     own = {name: env[name] for name in OF_THE_PANE if name in env}
     os.environ.clear()
-    os.environ.update({**summons.env, **own})
-    os.chdir(summons.cwd)
+    os.environ.update({**launch.env, **own})
+    os.chdir(launch.cwd)
     membership = Membership(
-        summons,
+        launch,
         line,
         path=path,
         leave=lambda: signal.raise_signal(signal.SIGTERM),
         is_watched=_is_watched,
     )
-    options = msgspec.json.decode(summons.options, type=SessionOptions)
-    begins = {"resume" if summons.resumes else "session_id": summons.session_id}
+    options = msgspec.json.decode(launch.options, type=SessionOptions)
+    begins = {"resume" if launch.resumes else "session_id": launch.session_id}
     options = msgspec.structs.replace(options, **begins)
-    setup = set_up(options, os.environ, cwd=summons.cwd)
+    setup = set_up(options, os.environ, cwd=launch.cwd)
     setup = msgspec.structs.replace(
-        setup, agent=summons.definition, member=membership, trusted=setup.trusted and summons.trusted
+        setup, agent=launch.definition, member=membership, trusted=setup.trusted and launch.trusted
     )
     from bridle.cli.terminal.session import serve_in_terminal
 
     return serve_in_terminal(setup, Start(None))
 
 
-def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
+def _introduce(path: str, agent_id: str) -> tuple[socket.socket, MemberLaunch]:
     line = socket.socket(socket.AF_UNIX)
     line.settimeout(_SECONDS)
     try:
@@ -61,10 +61,10 @@ def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
         said = msgspec.json.decode(_first_line(line), type=ToMember)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"the leader of this teammate cannot be reached: {error}") from error
-    if not isinstance(said, Welcome) or said.summons is None:
+    if not isinstance(said, Welcome) or said.launch is None:
         raise UsageError("the leader of this teammate does not know it")
     line.setblocking(False)
-    return line, said.summons
+    return line, said.launch
 
 
 def _first_line(line: socket.socket) -> bytes:

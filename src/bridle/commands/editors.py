@@ -4,9 +4,9 @@ import asyncio
 import os.path
 
 from bridle.commands.context import CommandContext
+from bridle.features.editors.connector import EditorRow
 from bridle.features.editors.feature import EDITORS
 from bridle.features.editors.session import SessionEditors
-from bridle.features.editors.upkeep import Row
 from bridle.host.editors import find_editors
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
@@ -34,15 +34,15 @@ async def ide(arguments: str, context: CommandContext) -> CommandResult:
             return Says(f"{editor.name} is linked to this session.")
 
 
-async def rows_of(context: CommandContext) -> tuple[Row, ...]:
+async def rows_of(context: CommandContext) -> tuple[EditorRow, ...]:
     """The editors that run, and how the session stands to each."""
     if (editors := context.runtime.features.find(EDITORS)) is not None:
         return await editors.rows()
     found = await asyncio.to_thread(find_editors, context.env, context.workspace.start)
-    return tuple(Row(editor=each) for each in found)
+    return tuple(EditorRow(editor=each) for each in found)
 
 
-def listing(rows: tuple[Row, ...]) -> str:
+def listing(rows: tuple[EditorRow, ...]) -> str:
     """The editors as text."""
     if not rows:
         return _NONE
@@ -50,10 +50,10 @@ def listing(rows: tuple[Row, ...]) -> str:
     return "\n".join([*lines, "", "/ide <editor> links to one, /ide off to none."])
 
 
-def state_text(row: Row) -> str:
+def state_text(row: EditorRow) -> str:
     """How an editor stands, in a few words."""
     folders = ", ".join(row.editor.folders[:3]) or "no folder"
-    match row.standing:
+    match row.state:
         case "connected":
             return f"linked, in {folders}"
         case "connecting":

@@ -17,7 +17,7 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultracode")
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Flags, options of the SDK, a teammate's summons and background jobs are all turned into this.
+    """Flags, options of the SDK, the launch of a teammate and background jobs are all turned into this.
 
     A field has the name of its flag; None and the empty tuple mean that nothing was said.
     """

@@ -11,7 +11,7 @@ from bridle.features.agents.builtin import BUILTIN
 from bridle.features.agents.definitions import read_agents
 from bridle.features.agents.memory import memory_folder, memory_prompt
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
-from bridle.features.agents.tools import AgentToolbox, Standing, select
+from bridle.features.agents.tools import AgentPosition, AgentToolbox, select
 from bridle.providers.scripted import calls, says
 from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.toolbox import OPT_IN, Deferral, choose
@@ -30,8 +30,8 @@ def _agent(name: str = "a", source: AgentSource = "user", **more: Any) -> AgentD
     return AgentDefinition(name=name, description="d", text="p", source=source, **more)
 
 
-def _kept(definition: AgentDefinition, **standing: Any) -> list[str]:
-    takes = select(definition, Standing(**standing)).takes
+def _kept(definition: AgentDefinition, **position: Any) -> list[str]:
+    takes = select(definition, AgentPosition(**position)).takes
     return [name for name in _TOOLS if takes(name)]
 
 
@@ -72,14 +72,14 @@ def test_lists_of_tools_are_read_as_rules_and_unknown_names_are_no_fault():
     some = _agent(tools=("Read", "Bash(git *)", "Nonsense", "mcp__docs"), disallowed_tools=("Bash",))
     assert _kept(some) == ["Read", "mcp__docs__find"]
     toolbox = FakeToolbox(echo)
-    assert select(some, Standing()).unknown(some, toolbox) == ("Read", "Bash", "Nonsense", "mcp__docs")
+    assert select(some, AgentPosition()).unknown(some, toolbox) == ("Read", "Bash", "Nonsense", "mcp__docs")
     assert _kept(_agent(disallowed_tools=("mcp__docs__find",)))[-1] == "Write"
     assert _kept(_agent(tools=("Task",))) == ["Agent"]
     assert _kept(_agent(tools=("Bash",), memory="user")) == ["Bash", "Edit", "Read", "Write"]
 
 
 def test_a_definition_can_say_whom_it_may_start():
-    selection = select(_agent(tools=("Read", "Agent(Explore, helper)")), Standing())
+    selection = select(_agent(tools=("Read", "Agent(Explore, helper)")), AgentPosition())
     assert selection.agents == ("Explore", "helper")
     below = Agents(AgentRegistry(AgentSetup(), {})).below(selection.agents)
     assert [each.name for each in below.definitions()] == ["Explore"]
@@ -309,16 +309,18 @@ def _offered(definition: AgentDefinition, *, background: bool) -> AgentToolbox:
     """What an agent has of all the tools that a terminal has, where rare ones are loaded on demand."""
     own = choose(with_person=True, absent=lambda: OPT_IN | {"LSP", "TodoWrite"})
     box = DeferredToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
-    return AgentToolbox(box, select(definition, Standing(background=background)).takes)
+    return AgentToolbox(box, select(definition, AgentPosition(background=background)).takes)
 
 
 def test_an_agent_that_cannot_search_is_told_all_its_tools():
     own = choose(base=("Read", "WebFetch", "NotebookEdit"))
     box = DeferredToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
-    some = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch")), Standing()).takes)
+    some = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch")), AgentPosition()).takes)
     assert [each["name"] for each in some.definitions()] == ["Read", "WebFetch"]
     assert some.definitions()[1].get("input_schema") and some.find("CallTool") is None
-    searching = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch", "ToolSearch")), Standing()).takes)
+    searching = AgentToolbox(
+        box, select(_agent(tools=("Read", "WebFetch", "ToolSearch")), AgentPosition()).takes
+    )
     assert [each["name"] for each in searching.definitions()] == ["CallTool", "Read", "ToolSearch"]
     box.load("WebFetch")
     assert [each["name"] for each in some.definitions()] == ["Read", "WebFetch"]

@@ -13,8 +13,8 @@ from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.teams.feature import Team
 from bridle.features.teams.leader_socket import LeaderSocket
 from bridle.features.teams.process import MemberProcess
+from bridle.features.teams.protocol import Hello, MemberLaunch, ToMember, Welcome, dial, listen
 from bridle.features.teams.questions import Questions
-from bridle.features.teams.wire import Hello, Summons, ToMember, Welcome, dial, listen
 from bridle.host.panes.pane import Pane
 from bridle.types.agent import AgentDefinition
 
@@ -28,7 +28,7 @@ def _member(folder: Path, *, pid: int) -> MemberProcess:
     box, questions = Mailbox(str(folder / "mail")), Questions(str(folder), "a1")
     member = MemberProcess(work, session_id="s2", box=box, questions=questions)
     member.pane = Pane(id="%1", pid=pid)
-    member.summons = Summons(
+    member.launch = MemberLaunch(
         agent_id="a1", name="ann", team="blue", leader="s1", storage=str(folder), session_id="s2",
         definition=_HELPER, prompt="p", cwd="/", at="/", mode="default", env={"KEY": "secret"},
         output_file="o",
@@ -73,7 +73,7 @@ async def _say_hello(path: str, agent_id: str = "a1") -> ToMember | None:
 async def test_the_process_in_the_pane_is_told_who_it_is(tmp_path: Path):
     member = _member(tmp_path, pid=os.getpid())
     async with _open(tmp_path, member) as path:
-        assert await _say_hello(path) == Welcome(member.summons)
+        assert await _say_hello(path) == Welcome(member.launch)
         assert oct(os.stat(path).st_mode & 0o777) == "0o600"
 
 

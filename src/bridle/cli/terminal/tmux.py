@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.cli.args import Args
-from bridle.features.teams.summons import OF_THE_PANE
+from bridle.features.teams.launch import OF_THE_PANE
 from bridle.host.files import read_bytes, write_atomic
 from bridle.host.panes.selection import is_iterm
 from bridle.host.paths import bridle_dir

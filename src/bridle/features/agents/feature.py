@@ -91,9 +91,9 @@ class AgentsFeature(Feature):
 
     def for_agent(self, work: "Assignment") -> Feature:
         """An agent may start those that its definition names, and is no deeper than the session allows."""
-        from bridle.features.agents.tools import Standing, select
+        from bridle.features.agents.tools import AgentPosition, select
 
-        return AgentsFeature(self.agents.below(select(work.definition, Standing()).agents))
+        return AgentsFeature(self.agents.below(select(work.definition, AgentPosition()).agents))
 
     async def close(self) -> None:
         """The end of an agent ends no other: those that it started are the session's."""
@@ -144,14 +144,14 @@ def _narrow(
     definition, member = context.agent, context.member
     if definition is None:
         return None
-    from bridle.features.agents.tools import AgentToolbox, Standing, select
+    from bridle.features.agents.tools import AgentPosition, AgentToolbox, select
 
-    standing = Standing(main=True)
+    position = AgentPosition(main=True)
     if member is not None:
         # A teammate has the tools that it would have in the process of its leader.
-        planning = member.summons.mode == "plan"
-        standing = Standing(background=True, teammate=True, planning=planning, may_start=False)
-    selection = select(definition, standing)
+        planning = member.launch.mode == "plan"
+        position = AgentPosition(background=True, teammate=True, planning=planning, may_start=False)
+    selection = select(definition, position)
     allowed = selection.agents if member is None else None
     return lambda toolbox: (AgentToolbox(toolbox, selection.takes), allowed)
 

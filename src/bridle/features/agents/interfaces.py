@@ -51,7 +51,7 @@ class Run(Protocol):
     def take_rules(self, update: PermissionUpdate) -> None: ...
 
 
-class Processes(Protocol):
+class AgentProcesses(Protocol):
     """Agents that have processes of their own."""
 
     def has(self, name: str) -> bool:

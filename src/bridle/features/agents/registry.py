@@ -13,8 +13,8 @@ from bridle.types.services.tasks import Task
 
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn
-    from bridle.features.agents.interfaces import Processes, Run
-    from bridle.types.services.delegation import AgentLaunched, AgentReport, Delegation
+    from bridle.features.agents.interfaces import AgentProcesses, Run
+    from bridle.types.delegation import AgentLaunched, AgentReport, Delegation
     from bridle.types.tool import Tool, Toolbox
 
 _ORDER: tuple[AgentSource, ...] = ("builtin", "plugin", "user", "project", "flag", "host", "managed")
@@ -67,7 +67,7 @@ class AgentRegistry:
         """The newest turn of the main thread that started an agent. An agent that is resumed works for it."""
         self.watchers: dict[str, set[str]] = {}
         """Who wants to know when an agent has ended, by the agent's id."""
-        self.processes: Processes | None = None
+        self.processes: AgentProcesses | None = None
         """Those that have processes of their own, where teammates may."""
         self.workers: Toolbox | None = None
         """The tools of agents, where the main thread has fewer because it only leads."""

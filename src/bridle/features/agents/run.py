@@ -17,9 +17,9 @@ from bridle.features.agents.fork import fork_content
 from bridle.features.agents.log import AgentLog
 from bridle.features.agents.mailbox import Mail, agent_mailbox
 from bridle.features.agents.records import output_path, stall_seconds, transcript_path, write_meta
-from bridle.features.agents.runtime import OwnParts, agent_runtime
+from bridle.features.agents.runtime import AgentParts, agent_runtime
 from bridle.features.agents.session import begin_session, last_answer, last_words
-from bridle.features.agents.team import Rounds, member_words
+from bridle.features.agents.team import IdleCheck, member_words
 from bridle.permissions.updates import changed_rules
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, UserBlock, text_block
@@ -199,17 +199,17 @@ class AgentRun:
             content = fork_content(self.session, work.prompt, parent_cwd=lead_cwd, cwd=runtime.workspace.cwd)
         prompt = Prompt(content=content, origin=AGENT, verbatim=True, rules=work.rules)
         if not work.background:
-            return await self._rounds(prompt, runtime)
+            return await self._run_turns(prompt, runtime)
         self._stall_seconds = stall_seconds(runtime.env)
         async with asyncio.timeout(self._stall_seconds) as self._stall:
-            return await self._rounds(prompt, runtime)
+            return await self._run_turns(prompt, runtime)
 
-    async def _rounds(self, prompt: Prompt, runtime: Runtime) -> Outcome:
-        """One turn for the task, and more while there is mail or a hook that will not let it rest."""
+    async def _run_turns(self, prompt: Prompt, runtime: Runtime) -> Outcome:
+        """One turn for the task, and more while there is mail or a hook objects."""
         work = self.work
         self._mail.open()
         member = work.name is not None and work.team is not None
-        rest = Rounds(self.lead, work.name or "", work.team or "") if member else None
+        rest = IdleCheck(self.lead, work.name or "", work.team or "") if member else None
         while True:
             outcome = await run_turn(self.session, prompt, runtime)
             await self._mail.settle()
@@ -224,7 +224,7 @@ class AgentRun:
         self.mail = None
         return outcome
 
-    def _own(self, extra_tools: Callable[[], Sequence[Tool]] | None) -> OwnParts:
+    def _own(self, extra_tools: Callable[[], Sequence[Tool]] | None) -> AgentParts:
         channel = AgentChannel(
             self.lead.runtime.channel,
             self._mark,
@@ -232,7 +232,7 @@ class AgentRun:
             notice=self._notice,
             agreed=self._agree,
         )
-        return OwnParts(
+        return AgentParts(
             channel=channel,
             stopped=self._stopped,
             toolbox=self._workers,

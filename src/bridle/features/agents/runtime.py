@@ -12,7 +12,7 @@ from bridle.engine.side_calls import charged_to
 from bridle.features.agents.channel import AgentView, SharedCheckpoints
 from bridle.features.agents.memory import memory_prompt
 from bridle.features.agents.records import most_depth, transcript_path
-from bridle.features.agents.tools import AgentToolbox, Standing, select
+from bridle.features.agents.tools import AgentPosition, AgentToolbox, select
 from bridle.tools.toolbox import JoinedToolbox
 from bridle.types.channel import Channel
 from bridle.types.hooks.events import Stop, SubagentStop
@@ -21,8 +21,8 @@ from bridle.types.tool import Tool, Toolbox
 from bridle.types.workspace import Workspace
 
 
-class OwnParts(Struct, frozen=True, kw_only=True):
-    """What is an agent's own and comes from outside."""
+class AgentParts(Struct, frozen=True, kw_only=True):
+    """The parts of the runtime that belong to one agent."""
 
     channel: Channel
     stopped: Callable[[Stop], SubagentStop]
@@ -33,12 +33,12 @@ class OwnParts(Struct, frozen=True, kw_only=True):
     extra_tools: Callable[[], Sequence[Tool]] | None = None
     planning: bool = False
     mode: Callable[[], str] = lambda: "default"
-    """Its permission mode as it stands."""
+    """Its permission mode now."""
     appended: str = ""
-    """Stands at the end of its prompt."""
+    """The end of its system prompt."""
 
 
-def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
+def agent_runtime(lead: Runtime, work: Assignment, own: AgentParts) -> Runtime:
     """The runtime of an agent that works for `lead`."""
     definition = work.definition
     base = own.toolbox or lead.toolbox
@@ -46,7 +46,7 @@ def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
         base = JoinedToolbox(base, own.extra_tools)
     selection = select(
         definition,
-        Standing(
+        AgentPosition(
             background=work.background,
             teammate=work.team is not None,
             planning=own.planning,
@@ -111,7 +111,7 @@ def _effort(lead: Runtime, work: Assignment) -> str | None:
     return work.effort if work.effort in lead.facts(work.model).efforts else None
 
 
-def _briefing(lead: Runtime, work: Assignment, own: OwnParts, *, cwd: str, toolbox: Toolbox) -> Briefing:
+def _briefing(lead: Runtime, work: Assignment, own: AgentParts, *, cwd: str, toolbox: Toolbox) -> Briefing:
     definition = work.definition
     remembered = memory_prompt(definition, cwd=lead.workspace.start, env=lead.env, trusted=lead.gate.trusted)
     appended = f"\n\n{own.appended}" if own.appended else ""

@@ -13,7 +13,7 @@ _RECORD = ".snapshot-synced.json"
 _MOST_FILES = 100
 _LARGEST = 1_000_000
 
-Standing = Literal["none", "initialize", "prompt-update"]
+SnapshotState = Literal["none", "initialize", "prompt-update"]
 
 _NEWER = """
 
@@ -23,19 +23,19 @@ what is right and missing there."""
 
 def take_snapshot(folder: str, snapshot: str) -> str:
     """Fill an empty memory from the project's notes; a sentence for the agent when they are only newer."""
-    standing, updated = check_snapshot(folder, snapshot)
-    if standing == "none":
+    state, updated = check_snapshot(folder, snapshot)
+    if state == "none":
         return ""
     try:
-        if standing == "initialize":
+        if state == "initialize":
             _copy(snapshot, folder)
         write_atomic(os.path.join(folder, _RECORD), msgspec.json.encode({"syncedFrom": updated}))
     except OSError:
         return ""  # The agent does without; the next run tries again.
-    return _NEWER.format(updated=updated, snapshot=snapshot) if standing == "prompt-update" else ""
+    return _NEWER.format(updated=updated, snapshot=snapshot) if state == "prompt-update" else ""
 
 
-def check_snapshot(folder: str, snapshot: str) -> tuple[Standing, str]:
+def check_snapshot(folder: str, snapshot: str) -> tuple[SnapshotState, str]:
     """How the project's notes stand to a memory, and when they were written."""
     updated = _text(os.path.join(snapshot, _FACTS), "updatedAt")
     if not updated:

@@ -6,7 +6,7 @@ from bridle.engine.turn import Turn
 from bridle.tools.tasks.stored_lists import folder_of, read_items
 from bridle.types.hooks.events import TaskCompleted, TeammateIdle
 
-_MOST_ROUNDS = 8
+_MOST_CHECKS = 8
 """How often hooks may send a member back to work."""
 
 _WORDS = """
@@ -20,18 +20,18 @@ all you know now."""
 
 
 def member_words(name: str, team: str) -> str:
-    """What stands at the end of a member's prompt."""
+    """The end of the system prompt of a member."""
     return _WORDS.format(name=name, team=team)
 
 
-class Rounds:
-    """Asks hooks whether a member may rest, a bounded number of times."""
+class IdleCheck:
+    """Asks hooks whether a member may stop, a limited number of times."""
 
     def __init__(self, lead: Turn, name: str, team: str) -> None:
         self._lead = lead
         self._name = name
         self._team = team
-        self._left = _MOST_ROUNDS
+        self._left = _MOST_CHECKS
 
     async def objection(self) -> str | None:
         """Why the member must continue; None when it may stop."""
@@ -42,7 +42,7 @@ class Rounds:
         return found
 
     async def _unfinished(self) -> str | None:
-        """A member that rests calls what it had taken on done."""
+        """Run the TaskCompleted hooks for the tasks of the member."""
         hooks = self._lead.runtime.hooks
         if not hooks.listens_to("TaskCompleted"):
             return None

@@ -30,8 +30,8 @@ _MOST_LISTED = 100
 """How many tools are listed at most for an agent that cannot search for tools."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """Where an agent stands, as far as its tools depend on it."""
+class AgentPosition(Struct, frozen=True, kw_only=True):
+    """The facts about an agent that decide which tools it has."""
 
     main: bool = False
     """It is the main thread: only its own lists count."""
@@ -58,7 +58,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         return tuple(each for each in wanted if not any(_covers(each, name) for name in names))
 
 
-def select(definition: AgentDefinition, standing: Standing) -> Selection:
+def select(definition: AgentDefinition, position: AgentPosition) -> Selection:
     """Read the tool lists of a definition. Unknown names are ignored."""
     removed = {name for text in definition.disallowed_tools for name, _ in _entries(text)}
     listed = None
@@ -72,7 +72,7 @@ def select(definition: AgentDefinition, standing: Standing) -> Selection:
             agents = (*(agents or ()), *(part.strip() for part in content.split(",") if part.strip()))
 
     def takes(tool: str) -> bool:
-        if not standing.main and not _is_for_agents(tool, standing):
+        if not position.main and not _is_for_agents(tool, position):
             return False
         if any(_covers(name, tool) for name in removed):
             return False
@@ -124,17 +124,17 @@ def _searching(tool: str) -> str:
     return SEARCH if tool == CALL else tool
 
 
-def _is_for_agents(tool: str, standing: Standing) -> bool:
+def _is_for_agents(tool: str, position: AgentPosition) -> bool:
     """The first that applies decides."""
     if tool.startswith("mcp__"):
         return True
-    if tool == "ExitPlanMode" and standing.planning:
+    if tool == "ExitPlanMode" and position.planning:
         return True
-    if tool in _FOR_NO_AGENT or (tool == _STARTER and not standing.may_start):
+    if tool in _FOR_NO_AGENT or (tool == _STARTER and not position.may_start):
         return False
-    if standing.teammate and tool in _IN_TEAMS:
+    if position.teammate and tool in _IN_TEAMS:
         return True
-    return not standing.background or tool in _IN_BACKGROUND
+    return not position.background or tool in _IN_BACKGROUND
 
 
 def _entries(text: str) -> list[tuple[str, str | None]]:

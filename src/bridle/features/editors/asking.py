@@ -27,7 +27,7 @@ async def ask_beside(
     question: PermissionQuestion, channel: Channel, editors: SessionEditors, link: EditorConnection
 ) -> Answer:
     """The answer of the person, here or in the editor; what is open on the other side is closed then."""
-    workspace = editors.around.workspace
+    workspace = editors.context.workspace
     if question.agent_id is not None and not os.path.isabs(str(question.input.get("file_path"))):
         return await channel.ask(question)  # Agents may work in another folder.
     proposal = await asyncio.to_thread(propose, question.tool, question.input, workspace)

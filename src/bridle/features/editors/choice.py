@@ -83,7 +83,7 @@ def named(text: str, editors: Sequence[Editor]) -> Editor:
     raise UsageError(f"No editor called {text} runs here; /ide lists those that do.")
 
 
-Standing = Literal["off", "waiting", "connecting", "connected"]
+ConnectionState = Literal["off", "waiting", "connecting", "connected"]
 """How a session stands to editors: `waiting` for the right one to appear."""
 
 

@@ -66,12 +66,12 @@ def open_editors(context: FeatureContext) -> EditorsFeature | None:
     if not (context.lasting or context.wants_editor) or context.closed:
         return None
     from bridle.config.state import global_config
+    from bridle.features.editors.connector import ConnectorContext
     from bridle.features.editors.session import SessionEditors
-    from bridle.features.editors.upkeep import Around
 
     env = context.env
     editors = SessionEditors(
-        Around(
+        ConnectorContext(
             workspace=context.workspace,
             env=env,
             tell=context.warn,

@@ -29,7 +29,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         return self.last - self.first + 1 if self.first else 0
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class LineRange(Struct, frozen=True, kw_only=True):
     """Lines of a file that the user wants to speak about."""
 
     path: str
@@ -65,17 +65,17 @@ def read_answer(texts: tuple[str, ...]) -> Selection | None:
     return read_selection(answer) if isinstance(answer, dict) else None
 
 
-def read_mention(params: Mapping[str, Any], cwd: str) -> Place | None:
+def read_mention(params: Mapping[str, Any], cwd: str) -> LineRange | None:
     """What an editor wants to be mentioned; its lines are counted from zero."""
     given = params.get("filePath")
     path = _path(os.path.join(cwd, given)) if isinstance(given, str) and given else None
     if path is None:
         return None
     first, last = _line(params.get("lineStart")), _line(params.get("lineEnd"))
-    return Place(path=path, first=first, last=None if first is None else max(first, last or first))
+    return LineRange(path=path, first=first, last=None if first is None else max(first, last or first))
 
 
-def mention_of(place: Place, cwd: str) -> str:
+def mention_of(place: LineRange, cwd: str) -> str:
     """What stands for a place in a prompt: `@file#L3-9`."""
     inside = place.path.startswith(cwd.rstrip("/") + "/")
     name = os.path.relpath(place.path, cwd) if inside else place.path

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from bridle.features.editors.connector import ConnectionListener, ConnectorContext, EditorConnector, EditorRow
 from bridle.features.editors.selection import (
     Selection,
     label,
@@ -16,7 +17,6 @@ from bridle.features.editors.selection import (
     read_selection,
     reminder,
 )
-from bridle.features.editors.upkeep import Around, Listener, Row, Upkeep
 from bridle.host.editors import Editor
 from bridle.types.block import text_block
 from bridle.types.errors import McpError, UsageError
@@ -41,10 +41,10 @@ _NONE: Sequence[Tool] = ()
 class SessionEditors:
     """Opened with a session and closed with it."""
 
-    def __init__(self, around: Around) -> None:
-        self._around = around
-        self._upkeep = Upkeep(
-            around, Listener(on_notification=self._take_notification, on_change=self._follow)
+    def __init__(self, context: ConnectorContext) -> None:
+        self._context = context
+        self._connector = EditorConnector(
+            context, ConnectionListener(on_notification=self._take_notification, on_change=self._follow)
         )
         self._followed: EditorConnection | None = None
         self._selection: Selection | None = None
@@ -60,23 +60,25 @@ class SessionEditors:
         """Called with the mention that the editor adds to the prompt."""
 
     @property
-    def around(self) -> Around:
-        return self._around
+    def context(self) -> ConnectorContext:
+        return self._context
 
     @property
     def diffing(self) -> "EditorConnection | None":
-        """The editor that shows changes which wait for approval, where there is one that is to do so."""
-        link = self._upkeep.link
-        return link if link is not None and link.offers("openDiff") and self._around.shows_changes() else None
+        """The editor that shows changes which wait for approval; None for none."""
+        link = self._connector.link
+        return (
+            link if link is not None and link.offers("openDiff") and self._context.shows_changes() else None
+        )
 
     def begin(self) -> None:
         """Link to the editor that the session belongs to, in the background."""
-        if self._around.wants is not None and not self._upkeep.is_at_work:
-            self._upkeep.keep(self._around.wants)
+        if self._context.wants is not None and not self._connector.is_at_work:
+            self._connector.keep(self._context.wants)
 
-    async def rows(self) -> tuple[Row, ...]:
+    async def rows(self) -> tuple[EditorRow, ...]:
         """Every editor that runs, and how the session stands to it."""
-        return await self._upkeep.rows()
+        return await self._connector.rows()
 
     async def connect(self, name: str) -> Editor:
         """Link to an editor by its name or port, instead of any other.
@@ -85,11 +87,11 @@ class SessionEditors:
             UsageError: no such editor runs.
             McpError: it cannot be reached.
         """
-        return await self._upkeep.connect(name)
+        return await self._connector.connect(name)
 
     async def disconnect(self) -> Editor | None:
         """End the link and look for no editor any more; the one that was linked to."""
-        return await self._upkeep.disconnect()
+        return await self._connector.disconnect()
 
     async def open_file(self, path: str) -> str:
         """Show a file in the editor; the name of the editor.
@@ -98,7 +100,7 @@ class SessionEditors:
             UsageError: no editor is linked to.
             McpError: the editor will not.
         """
-        if (link := self._upkeep.link) is None:
+        if (link := self._connector.link) is None:
             raise UsageError("No editor is linked to this session; /ide lists those that run.")
         # Some editors insist on fields that others leave out.
         asked = {"filePath": path, "preview": False, "startText": "", "endText": "", "makeFrontmost": True}
@@ -107,22 +109,22 @@ class SessionEditors:
 
     def tools(self) -> Sequence[Tool]:
         """What the editor lets models do."""
-        return _NONE if self._upkeep.link is None else self._upkeep.link.tools()
+        return _NONE if self._connector.link is None else self._connector.link.tools()
 
     def label(self) -> str:
         """The editor and where the user is in it, in a few words; empty where there is none."""
-        editor = self._upkeep.editor
+        editor = self._connector.editor
         if editor is None:
             return ""
-        if self._upkeep.standing != "connected":
-            return f"{editor.name}: {'connecting' if self._upkeep.standing == 'connecting' else 'not there'}"
+        if self._connector.state != "connected":
+            return f"{editor.name}: {'connecting' if self._connector.state == 'connecting' else 'not there'}"
         place = label(self._selection)
         return f"{editor.name}: {place}" if place else editor.name
 
     async def beside(self, turn: "Turn", prompt: Prompt) -> Prompt:
         """A prompt with what the user has open and selected beside it, unless the model knows."""
         await self._wait_for_first_look()
-        selection, editor = self._selection, self._upkeep.editor
+        selection, editor = self._selection, self._connector.editor
         if selection is None or editor is None:
             return prompt
         report = (turn.session.id, selection)
@@ -176,7 +178,7 @@ class SessionEditors:
         problems, self._problems = self._problems, None
         if problems is not None:
             await problems.close()
-        await self._upkeep.disconnect()
+        await self._connector.disconnect()
         aside = tuple(self._aside)
         for task in aside:
             task.cancel()
@@ -184,7 +186,7 @@ class SessionEditors:
 
     def _follow(self) -> None:
         """The link is another, or gone."""
-        link = self._upkeep.link
+        link = self._connector.link
         if link is not self._followed:
             problems, self._problems = self._problems, None if link is None else _problems_of(link)
             self._followed, self._selection = link, None
@@ -195,11 +197,11 @@ class SessionEditors:
         self.on_change()
 
     async def _wait_for_first_look(self) -> None:
-        if not self._around.insists or not self._upkeep.is_at_work:
+        if not self._context.insists or not self._connector.is_at_work:
             return
         try:
             async with asyncio.timeout(_FIRST_LOOK):
-                await self._upkeep.settled.wait()
+                await self._connector.settled.wait()
                 if self._aside:
                     await asyncio.wait(tuple(self._aside))
         except TimeoutError:
@@ -224,7 +226,7 @@ class SessionEditors:
                 self._selection = read_selection(params)
                 self.on_change()
             case "at_mentioned":
-                cwd = self._around.workspace.cwd
+                cwd = self._context.workspace.cwd
                 if (place := read_mention(params, cwd)) is not None:
                     self.on_mention(mention_of(place, cwd))
             case "diagnostics_changed" if self._problems is not None:

@@ -48,11 +48,11 @@ class LanguageServersFeature(Feature):
         """None where there is no language server, or the folder is not trusted."""
         context = self._context
         if self._made is None and context.trusted and (entries := context.plugin_language_servers()):
-            from bridle.features.language_servers.session import Means, SessionLanguages
+            from bridle.features.language_servers.session import LanguageContext, SessionLanguages
 
             self._made = SessionLanguages(
                 entries,
-                Means(
+                LanguageContext(
                     root=lambda: context.workspace.start,
                     env=context.env,
                     tell=context.tell,

@@ -35,7 +35,7 @@ _MOST_LOOKING = 20
 _TREES = "/.claude/worktrees/"
 
 
-class Means(Struct, frozen=True, kw_only=True):
+class LanguageContext(Struct, frozen=True, kw_only=True):
     """What language servers need from outside."""
 
     root: Callable[[], str]
@@ -47,9 +47,9 @@ class Means(Struct, frozen=True, kw_only=True):
 class SessionLanguages:
     """See `types.language.Languages`; closed with the session."""
 
-    def __init__(self, entries: Mapping[str, Mapping[str, Any]], means: Means) -> None:
+    def __init__(self, entries: Mapping[str, Mapping[str, Any]], context: LanguageContext) -> None:
         self._entries = entries
-        self._means = means
+        self._context = context
         self._reaper = Reaper()
         self._servers: dict[tuple[str, str], LanguageServer] = {}
         """By their names and the folders that they work in."""
@@ -115,7 +115,7 @@ class SessionLanguages:
         """The project, or the work tree in it that a file is in: agents have trees of their own."""
         head, found, rest = path.rpartition(_TREES)
         name, inside, _ = rest.partition("/")
-        return f"{head}{_TREES}{name}" if found and inside else self._means.root()
+        return f"{head}{_TREES}{name}" if found and inside else self._context.root()
 
     def _server(self, name: str, root: str) -> LanguageServer:
         if (name, root) not in self._servers:
@@ -130,11 +130,11 @@ class SessionLanguages:
 
     def _launch(self, entry: LspEntry, root: str) -> Launch:
         argv = [os.path.expanduser(entry.command), *entry.args]
-        env = {**self._means.env, **entry.env}
-        if self._means.sandbox is None:
+        env = {**self._context.env, **entry.env}
+        if self._context.sandbox is None:
             return Launch(argv=argv, cwd=root, env=env)
         try:
-            confined = self._means.sandbox.confine(argv, cwd=root, env=env)
+            confined = self._context.sandbox.confine(argv, cwd=root, env=env)
         except ToolError as error:
             raise LspFault(str(error)) from error
         return Launch(argv=confined.argv, cwd=root, env=confined.env, pass_fds=confined.pass_fds)
@@ -149,7 +149,7 @@ class SessionLanguages:
         except LspFault as fault:
             if name not in self._reported:
                 self._reported.add(name)
-                self._means.tell(f"The language server {name} does not help: {fault}.")
+                self._context.tell(f"The language server {name} does not help: {fault}.")
 
     async def _find(self, server: LanguageServer, inquiry: Inquiry, view: View) -> Finding:
         method, needs = _METHODS[inquiry.operation]

@@ -20,7 +20,7 @@ _TAKES_AWAY = re.compile(r"(?:\S*/)?(?:rm|mv)(?:\s|$)")
 _Stamp = tuple[int, ...] | None
 
 
-class Named(Struct, frozen=True):
+class NamedPaths(Struct, frozen=True):
     """What a command says that it changes."""
 
     files: tuple[str, ...]
@@ -28,7 +28,7 @@ class Named(Struct, frozen=True):
     """Folders that it takes away with all that is in them."""
 
 
-class Sight(Struct, frozen=True, kw_only=True):
+class FolderSnapshot(Struct, frozen=True, kw_only=True):
     """The files of a work folder before a command."""
 
     folder: str
@@ -80,7 +80,7 @@ class Runs:
             going.discard(run)
 
 
-def named(reading: Reading) -> Named:
+def named(reading: Reading) -> NamedPaths:
     """The files that a command's words and redirections name for writing."""
     files: dict[str, None] = {}
     folders: dict[str, None] = {}
@@ -90,16 +90,16 @@ def named(reading: Reading) -> Named:
                 files |= {} if _is_instead(path, part) else {path: None}
             elif not _is_target(path, part) and any(map(_TAKES_AWAY.match, part.deny_forms)):
                 folders[path] = None
-    return Named(tuple(files)[:_MOST_NAMED], tuple(folders)[:_MOST_NAMED])
+    return NamedPaths(tuple(files)[:_MOST_NAMED], tuple(folders)[:_MOST_NAMED])
 
 
-async def look(folder: str, env: Mapping[str, str], paths: Iterable[str]) -> Sight:
+async def look(folder: str, env: Mapping[str, str], paths: Iterable[str]) -> FolderSnapshot:
     """See these files, and those that git says have changed already, as they are now."""
     tree = await standing(folder, env)
     listed = dict.fromkeys(map(os.path.realpath, paths))
     if tree is not None:
         listed |= dict.fromkeys((*tree.dirty, *sorted(tree.untracked)))
-    return Sight(folder=folder, env=env, stamps=await asyncio.to_thread(_stamps, listed), tree=tree)
+    return FolderSnapshot(folder=folder, env=env, stamps=await asyncio.to_thread(_stamps, listed), tree=tree)
 
 
 def shown(conflicts: Iterable[Lease]) -> str:

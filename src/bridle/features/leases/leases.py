@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from bridle.features.leases.commands import Named, Runs, look, named, shown
+from bridle.features.leases.commands import NamedPaths, Runs, look, named, shown
 from bridle.host.git import repository
 from bridle.host.leases import PORT_COUNT, Lease, LeaseStore
 from bridle.host.lock import Locked
@@ -81,7 +81,7 @@ class Leases:
         Raises:
             ToolError: another thread is changing it.
         """
-        await self._reserve(Named((path,), ()), _work_folder(cwd))
+        await self._reserve(NamedPaths((path,), ()), _work_folder(cwd))
 
     @asynccontextmanager
     async def command(self, command: Command) -> AsyncGenerator[None]:
@@ -103,10 +103,10 @@ class Leases:
                 yield
                 return
             began = time.time()
-            sight = await look(folder, command.env, (*await self._theirs(folder), *command.seen))
+            before = await look(folder, command.env, (*await self._theirs(folder), *command.seen))
             with self._runs.one(folder) as run:
                 yield
-            await self._claim(await sight.changed(), since=began, take=not run.overlapped)
+            await self._claim(await before.changed(), since=began, take=not run.overlapped)
 
     def remarks(self) -> tuple[str, ...]:
         """What this thread should know about its files, each line once."""
@@ -169,7 +169,7 @@ class Leases:
         except (OSError, Locked):
             pass  # What the process held is free as soon as it is gone.
 
-    async def _reserve(self, wanted: Named, folder: str) -> bool:
+    async def _reserve(self, wanted: NamedPaths, folder: str) -> bool:
         """Claim files. Returns whether another thread is at work in the folder, as far as that is known."""
         try:
             held, has_company = await asyncio.to_thread(self._reserve_now, wanted, folder)
@@ -183,7 +183,7 @@ class Leases:
             "or agree with them; it is free when they end their turn."
         )
 
-    def _reserve_now(self, wanted: Named, folder: str) -> tuple[Lease | None, bool]:
+    def _reserve_now(self, wanted: NamedPaths, folder: str) -> tuple[Lease | None, bool]:
         broker, held = self._broker, None
         if wanted.files or wanted.folders:
             held = broker.lease_all(wanted.files, self.owner, above=self._above, folders=wanted.folders)

@@ -15,7 +15,7 @@ _MOST_BYTES = 20_000_000
 _EXCERPT = 240
 
 
-class Recalled(Struct, frozen=True, kw_only=True):
+class SearchHit(Struct, frozen=True, kw_only=True):
     """A place in an earlier conversation."""
 
     session_id: str
@@ -25,10 +25,10 @@ class Recalled(Struct, frozen=True, kw_only=True):
     excerpt: str
 
 
-def recall(words: str, cwd: str, env: Mapping[str, str], *, limit: int = 20) -> list[Recalled]:
+def recall(words: str, cwd: str, env: Mapping[str, str], *, limit: int = 20) -> list[SearchHit]:
     """Where all of these words were said in conversations of this project, the newest first."""
     wanted = [word.lower() for word in words.split() if word]
-    found: list[Recalled] = []
+    found: list[SearchHit] = []
     if not wanted or not os.path.isdir(project_dir(cwd, env)):
         return found
     left = _MOST_BYTES
@@ -42,8 +42,8 @@ def recall(words: str, cwd: str, env: Mapping[str, str], *, limit: int = 20) -> 
     return found[:limit]
 
 
-def _in_file(path: str, session_id: str, title: str, wanted: list[str]) -> list[Recalled]:
-    found: list[Recalled] = []
+def _in_file(path: str, session_id: str, title: str, wanted: list[str]) -> list[SearchHit]:
+    found: list[SearchHit] = []
     # The longest word tells fastest that a line is of no use.
     probe = max(wanted, key=len).encode()
     with open(path, "rb") as file:
@@ -60,7 +60,7 @@ def _in_file(path: str, session_id: str, title: str, wanted: list[str]) -> list[
                     if all(word in lower for word in wanted):
                         at = max(0, lower.find(wanted[0]) - _EXCERPT // 3)
                         found.append(
-                            Recalled(
+                            SearchHit(
                                 session_id=session_id,
                                 title=title,
                                 timestamp=str(row.get("timestamp") or ""),

@@ -54,12 +54,12 @@ class MonitorsFeature(Feature):
 
     def monitors(self) -> "SessionMonitors":
         if self._made is None:
-            from bridle.features.monitors.session import Means, SessionMonitors
+            from bridle.features.monitors.session import MonitorContext, SessionMonitors
             from bridle.features.schedules.clock import SystemClock
 
             context = self._context
             self._made = SessionMonitors(
-                Means(
+                MonitorContext(
                     wake=context.wake,
                     tasks=lambda: context.workspace.tasks,
                     storage=context.storage,

@@ -35,7 +35,7 @@ _CONNECT_SECONDS = 15.0
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class Means(Struct, frozen=True, kw_only=True):
+class MonitorContext(Struct, frozen=True, kw_only=True):
     """What monitors need from outside."""
 
     wake: Callable[[Prompt], None]
@@ -48,13 +48,13 @@ class Means(Struct, frozen=True, kw_only=True):
 class SessionMonitors:
     """See `types.monitor.Monitors`; closed with the session."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, context: MonitorContext) -> None:
+        self._context = context
         self._watched: dict[str, _Watched] = {}
 
     @property
     def longest(self) -> float:
-        return self._means.longest
+        return self._context.longest
 
     async def start(self, watch: Watch) -> Task:
         """Begin to watch, as a background job.
@@ -64,9 +64,9 @@ class SessionMonitors:
         """
         if len(self._watched) >= MOST:
             raise ToolError(f"{MOST} monitors run already: stop one with TaskStop first.")
-        tasks, clock = self._means.tasks(), self._means.clock
+        tasks, clock = self._context.tasks(), self._context.clock
         task_id = "m" + "".join(_LETTERS[byte % 36] for byte in os.urandom(8))
-        path = os.path.join(self._means.storage, "tasks", f"{task_id}.output")
+        path = os.path.join(self._context.storage, "tasks", f"{task_id}.output")
         source = watch.source
         task = Task(
             id=task_id,
@@ -79,7 +79,7 @@ class SessionMonitors:
             name=watch.name,
         )
         output = _create(path)
-        watched = _Watched(task, output, clock, self._means.wake)
+        watched = _Watched(task, output, clock, self._context.wake)
         try:
             if isinstance(source, WatchedCommand):
                 watched.run(source, tasks)
@@ -103,7 +103,7 @@ class SessionMonitors:
     async def _attend(self, watched: "_Watched", seconds: float | None, tasks: Tasks) -> None:
         telling = asyncio.create_task(watched.tell())
         try:
-            await self._means.clock.wait(watched.over, inf if seconds is None else seconds)
+            await self._context.clock.wait(watched.over, inf if seconds is None else seconds)
             if not watched.over.is_set():
                 watched.note_end(f"Its time is over: it was watched for {seconds:g} s.")
             await watched.end()

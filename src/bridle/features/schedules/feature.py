@@ -60,12 +60,12 @@ class SchedulesFeature(Feature):
         if self._made is None:
             from bridle.features.schedules.clock import SystemClock
             from bridle.features.schedules.file import ScheduleFile
-            from bridle.features.schedules.session import Means, SessionSchedules
+            from bridle.features.schedules.session import ScheduleContext, SessionSchedules
             from bridle.transcripts.scheduled_prompts import note_scheduled
 
             context = self._context
             self._made = SessionSchedules(
-                Means(
+                ScheduleContext(
                     wake=context.wake,
                     tell=context.tell,
                     file=ScheduleFile(context.project, context.env) if context.extends else None,

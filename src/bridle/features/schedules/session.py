@@ -26,7 +26,7 @@ _TOLD = 80
 _MOST_NAMED = 10
 
 
-class Means(Struct, frozen=True, kw_only=True):
+class ScheduleContext(Struct, frozen=True, kw_only=True):
     """What schedules need from outside."""
 
     wake: Callable[[Prompt], None]
@@ -47,8 +47,8 @@ class Means(Struct, frozen=True, kw_only=True):
 class SessionSchedules:
     """See `types.schedule.Schedules`; begun with the first prompt that is to come."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, context: ScheduleContext) -> None:
+        self._context = context
         self._jobs: dict[str, _Job] = {}
         self._wakeup: Wakeup | None = None
         self._idle = True
@@ -72,7 +72,7 @@ class SessionSchedules:
         """
         self._check(prompt, durable=durable)
         cron = " ".join(cron.split())
-        now = self._means.clock.now()
+        now = self._context.clock.now()
         wanted = Scheduled(
             id=os.urandom(4).hex(),
             cron=cron,
@@ -83,8 +83,8 @@ class SessionSchedules:
             words=describe(cron),
         )
         job = self._job(wanted, now)
-        if durable and self._means.file is not None:
-            await self._keep(self._means.file, wanted)
+        if durable and self._context.file is not None:
+            await self._keep(self._context.file, wanted)
         else:
             self._jobs[wanted.id] = job
             self._keep_own()
@@ -96,7 +96,7 @@ class SessionSchedules:
 
         Recurring prompts expire. A one-time prompt whose time passed while the session was closed is dropped.
         """
-        now = self._means.clock.now()
+        now = self._context.clock.now()
         for what in before[:MOST]:
             try:
                 job = self._following(what, now)
@@ -109,7 +109,7 @@ class SessionSchedules:
         self._keep_own()
         if own := self._own():
             one = len(own) == 1
-            self._means.tell(f"{len(own)} scheduled prompt{' goes' if one else 's go'} on: CronList.")
+            self._context.tell(f"{len(own)} scheduled prompt{' goes' if one else 's go'} on: CronList.")
             self.begin()
 
     def forget(self) -> None:
@@ -129,9 +129,9 @@ class SessionSchedules:
         if found is None:
             known = ", ".join(each.id for each in self.all()) or "none"
             raise ToolError(f"There is no scheduled prompt {id}. There are: {known}.")
-        if found.durable and self._means.file is not None:
+        if found.durable and self._context.file is not None:
             try:
-                await asyncio.to_thread(self._means.file.remove, id)
+                await asyncio.to_thread(self._context.file.remove, id)
             except (OSError, ValueError) as error:
                 raise ToolError(f"The scheduled prompt could not be deleted: {error}") from error
         self._jobs.pop(id, None)
@@ -142,7 +142,7 @@ class SessionSchedules:
     def all(self) -> Sequence[Scheduled]:
         """Those of the session, and those of the file also where another process lets them come."""
         own = [job.what for job in self._jobs.values()]
-        file = self._means.file
+        file = self._context.file
         if file is not None and not file.owned:
             own += self._read(file)
         return own
@@ -154,7 +154,7 @@ class SessionSchedules:
             ToolError: the session ends before.
         """
         self._check(prompt, durable=False)
-        at = self._means.clock.now() + seconds
+        at = self._context.clock.now() + seconds
         self._wakeup = Wakeup(at=at, seconds=seconds, reason=reason, prompt=prompt)
         self.begin()
         return self._wakeup
@@ -179,8 +179,8 @@ class SessionSchedules:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._means.file is not None:
-            self._means.file.disown()
+        if self._context.file is not None:
+            self._context.file.disown()
 
     async def _run(self) -> None:
         while True:
@@ -192,14 +192,14 @@ class SessionSchedules:
             else:
                 # While a turn runs, only its end or another process matters.
                 wanted = _LONGEST_WAIT if left is None or not self._idle else left
-                await self._means.clock.wait(self._changed, min(wanted, _LONGEST_WAIT))
+                await self._context.clock.wait(self._changed, min(wanted, _LONGEST_WAIT))
 
     def _left(self) -> float | None:
         """The seconds until something is due."""
         times = [job.at for job in self._jobs.values()]
         if self._wakeup is not None:
             times.append(self._wakeup.at)
-        return min(times) - self._means.clock.now() if times else None
+        return min(times) - self._context.clock.now() if times else None
 
     async def _fire(self) -> None:
         """Let the one come that has been due for longest."""
@@ -207,13 +207,13 @@ class SessionSchedules:
         job = min(self._jobs.values(), key=lambda each: each.at, default=None)
         if wakeup is not None and (job is None or wakeup.at <= job.at):
             self._wakeup = None
-            self._means.tell(f"The session continues automatically: {wakeup.reason[:_TOLD]}")
-            self._means.wake(_prompt(wakeup.prompt, "wakeup"))
+            self._context.tell(f"The session continues automatically: {wakeup.reason[:_TOLD]}")
+            self._context.wake(_prompt(wakeup.prompt, "wakeup"))
         elif job is not None:
             await self._come(job)
 
     async def _come(self, job: "_Job") -> None:
-        what, now = job.what, self._means.clock.now()
+        what, now = job.what, self._context.clock.now()
         if what.durable and not await self._still_approved(what):
             self._jobs.pop(what.id, None)
             return
@@ -224,17 +224,17 @@ class SessionSchedules:
         else:
             self._jobs[what.id] = following
         # First on disk: a prompt that comes twice does more harm than one that does not come.
-        file = self._means.file
+        file = self._context.file
         if what.durable and file is not None:
             await self._note(file, what, now, over=following is None)
         elif following is None:
             self._keep_own()
-        self._means.tell(f"Scheduled prompt {what.id} ({what.words}): {what.prompt[:_TOLD]}")
-        self._means.wake(_prompt(_late(what, job) if job.missed else what.prompt, what.id))
+        self._context.tell(f"Scheduled prompt {what.id} ({what.words}): {what.prompt[:_TOLD]}")
+        self._context.wake(_prompt(_late(what, job) if job.missed else what.prompt, what.id))
 
     async def _still_approved(self, what: Scheduled) -> bool:
         """A change of the file ends an approval, also before it was read."""
-        file = self._means.file
+        file = self._context.file
         return file is not None and await asyncio.to_thread(file.is_approved, what.id)
 
     def _own(self) -> list[Scheduled]:
@@ -244,7 +244,7 @@ class SessionSchedules:
     def _keep_own(self) -> None:
         if (own := self._own()) != self._kept:
             self._kept = own
-            self._means.keep(own)
+            self._context.keep(own)
 
     async def _note(self, file: ScheduleFile, what: Scheduled, now: float, *, over: bool) -> None:
         try:
@@ -256,7 +256,7 @@ class SessionSchedules:
 
     def _look(self) -> None:
         """Take in what the file says by now, where it is ours to do."""
-        file = self._means.file
+        file = self._context.file
         if file is None or not file.exists():
             return
         if not file.own():
@@ -265,7 +265,7 @@ class SessionSchedules:
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        now = self._means.clock.now()
+        now = self._context.clock.now()
         found = self._read(file)
         self._tell_waiting([each for each in found if not each.approved])
         there = {each.id: each for each in found if each.approved}
@@ -287,7 +287,7 @@ class SessionSchedules:
 
     def _read(self, file: ScheduleFile) -> tuple[Scheduled, ...]:
         try:
-            return file.read(self._means.clock.now())
+            return file.read(self._context.clock.now())
         except (OSError, ValueError) as error:
             self._tell_once(f"The scheduled prompts of the project do not count: {error}")
             return ()
@@ -303,7 +303,7 @@ class SessionSchedules:
 
     def _following(self, what: Scheduled, now: float) -> "_Job | None":
         """When it comes next; what was to come once and has not been done is due at once."""
-        times, zone = parse(what.cron), self._means.zone
+        times, zone = parse(what.cron), self._context.zone
         since = now if what.recurring else what.created
         base = times.next_after(since, zone)
         if base is None:
@@ -318,11 +318,11 @@ class SessionSchedules:
             raise ToolError(f"The prompt is too long: at most {_MOST_PROMPT} characters.")
         if len(self.all()) >= MOST:
             raise ToolError(f"There are {MOST} scheduled prompts already: delete one with CronDelete first.")
-        if durable and self._means.file is None:
+        if durable and self._context.file is None:
             raise ToolError(
                 "Prompts outlive a session only in a folder that the user trusts: leave durable out."
             )
-        if not durable and not self._means.lasting:
+        if not durable and not self._context.lasting:
             raise ToolError(
                 "This session ends with its answer, so nothing can come later. Wait with Sleep, or leave it."
             )
@@ -336,7 +336,7 @@ class SessionSchedules:
     def _tell_once(self, text: str) -> None:
         if text != self._reported:
             self._reported = text
-            self._means.tell(text)
+            self._context.tell(text)
 
 
 class _Job(Struct, frozen=True, kw_only=True):

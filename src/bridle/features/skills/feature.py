@@ -10,7 +10,7 @@ from bridle.extensions.roots import BUNDLED, Root
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.features.context import FeatureContext
-from bridle.features.skills.session import Basis, SessionSkills
+from bridle.features.skills.session import SessionSkills, SkillContext
 from bridle.types.permission import Rule
 from bridle.types.services.service import Service
 from bridle.types.services.session import DELEGATE, SKILLS
@@ -84,7 +84,7 @@ def open_skills(context: FeatureContext) -> SkillsFeature | None:
         return None
     config, env = context.config, context.env
     approved_content = config.approved_content
-    basis = Basis(
+    skill_context = SkillContext(
         settings=config.settings,
         usage=SkillUsage(env),
         hooks=hooks,
@@ -103,8 +103,8 @@ def open_skills(context: FeatureContext) -> SkillsFeature | None:
         files.index, lambda: _roots(files, context), others=lambda: _served(context.servers)
     )
     if context.trusted:
-        _look_at_wide(catalog, basis.covers)
-    return SkillsFeature(SessionSkills(catalog, basis))
+        _look_at_wide(catalog, skill_context.covers)
+    return SkillsFeature(SessionSkills(catalog, skill_context))
 
 
 def _roots(files: ExtensionFiles, context: FeatureContext) -> tuple[Root, ...]:

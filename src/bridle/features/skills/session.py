@@ -31,8 +31,8 @@ _MOST_NEWS = 20
 _RESTORED = "# Skills in use\nThese are their texts. Keep following them where they apply to the task."
 
 
-class Basis(Struct, frozen=True, kw_only=True):
-    """What the skills of a session stand on."""
+class SkillContext(Struct, frozen=True, kw_only=True):
+    """What the skills need from the session."""
 
     settings: Settings
     usage: SkillUsage
@@ -83,10 +83,10 @@ class _Bounds(TypedDict):
 class SessionSkills:
     """Looked at anew whenever it is asked; what was used is kept with the conversation that used it."""
 
-    def __init__(self, catalog: SkillCatalog, basis: Basis) -> None:
+    def __init__(self, catalog: SkillCatalog, context: SkillContext) -> None:
         self.catalog = catalog
-        self.basis = basis
-        self.settings = basis.settings
+        self.context = context
+        self.settings = context.settings
         self._only: frozenset[str] | None = None
         self._touched: set[str] = set()
         """Skills for certain files that have been touched."""
@@ -112,7 +112,7 @@ class SessionSkills:
                 skill
                 for skill in every.values()
                 if skill.for_model
-                and all(map(self.basis.offers, skill.needs))
+                and all(map(self.context.offers, skill.needs))
                 and overrides.get(skill.name) not in ("off", "user-invocable-only")
                 and (self._only is None or skill.name in self._only)
                 and (not skill.paths or skill.name in self._touched)
@@ -133,7 +133,7 @@ class SessionSkills:
 
     def listing(self) -> str | None:
         """The list of skills for the model when a conversation begins; None for none."""
-        if not self.basis.tells():
+        if not self.context.tells():
             return None
         skills = self.for_model()
         self._listed = {skill.name for skill in skills}
@@ -141,11 +141,11 @@ class SessionSkills:
 
     def agent_listing(self) -> str | None:
         """The list of skills for an agent that may call them; None for none."""
-        return self._list(self.for_model()) if self.basis.tells() else None
+        return self._list(self.for_model()) if self.context.tells() else None
 
     def news(self, session: "Session") -> str | None:
         """Skills that are new since the last list; None for none, and for agents."""
-        if self._listed is None or not self.basis.tells() or session.agent_id is not None:
+        if self._listed is None or not self.context.tells() or session.agent_id is not None:
             return None
         fresh = [skill for skill in self.for_model() if skill.name not in self._listed]
         self._listed |= {skill.name for skill in fresh}
@@ -153,7 +153,7 @@ class SessionSkills:
 
     def touch(self, paths: Sequence[str]) -> None:
         """Files were touched: skills of their folders, and skills meant for such files, count from now on."""
-        cwd = self.basis.cwd
+        cwd = self.context.cwd
         for path in paths:
             self.catalog.enter(nested_roots("skills", path, cwd))
         known = self.catalog.all()
@@ -183,7 +183,7 @@ class SessionSkills:
         if skill.source == "mcp":
             return ()  # Words of a server are asked about like its tools.
         wide = bool(skill.allowed_tools or skill.hooks) and skill.source not in ("bundled", "managed")
-        counts = self.basis.trusted or not skill.shared
+        counts = self.context.trusted or not skill.shared
         return () if wide and counts else (Rule(Effect.ALLOW, "Skill", name, "session"),)
 
     def commands(self) -> tuple[Command, ...]:
@@ -236,13 +236,13 @@ class SessionSkills:
 
             note_skill(session, skill.name, text)
         try:
-            await asyncio.to_thread(self.basis.usage.note, skill.name)
+            await asyncio.to_thread(self.context.usage.note, skill.name)
         except (ConfigError, OSError):
             pass  # Counts are a convenience; a home that cannot be written is no reason to fail.
 
     def mentions(self) -> Mapping[str, int]:
         """About how many tokens each skill takes in the list that the model is given."""
-        if not self.basis.tells():
+        if not self.context.tells():
             return {}
         lines = lines_within(self.for_model(), **self._bounds())
         return {name: tokens_of(line) for name, line in lines.items()}
@@ -254,10 +254,10 @@ class SessionSkills:
         settings = self.settings
         overrides: Mapping[str, str] = settings.skill_overrides or {}
         return {
-            "budget": self.basis.budget
-            or budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
+            "budget": self.context.budget
+            or budget_of(self.context.window(), settings.skill_listing_budget_fraction),
             "longest": max(1, settings.skill_listing_max_desc_chars or 1_536),
-            "scores": self.basis.usage.scores(),
+            "scores": self.context.usage.scores(),
             "bare": frozenset(name for name, word in overrides.items() if word == "name-only"),
         }
 

@@ -106,7 +106,7 @@ async def use_skill(
         effort=skill.effort or turn.prompt.effort,
     )
     if (named := _model(skills, skill, turn)) is not None:
-        turn.model = skills.basis.resolve_model(named)
+        turn.model = skills.context.resolve_model(named)
     return SkillLoaded(
         name=skill.name,
         text="\n\n".join((f"# Skill {skill.name}\n\n{loaded.text}", *mentioned)),
@@ -147,7 +147,7 @@ async def load(
     Raises:
         ToolError: the skill cannot be read, or one of its commands failed or was not allowed.
     """
-    counts = skill.source != "mcp" and (skills.basis.trusted or not skill.shared)
+    counts = skill.source != "mcp" and (skills.context.trusted or not skill.shared)
     folder = _folder(skills, skill)
     own = _rules(skills, skill, turn) if counts else ()
     rules = (*own, *_reading(skill, folder))
@@ -261,7 +261,7 @@ def _folder(skills: "SessionSkills", skill: Skill) -> str | None:
         return skill.folder
     if not has_files(skill.folder):
         return None
-    return extract(skill.folder, os.path.join(skills.basis.storage, "skills", skill.name))
+    return extract(skill.folder, os.path.join(skills.context.storage, "skills", skill.name))
 
 
 def _rules(skills: "SessionSkills", skill: Skill, turn: Turn) -> tuple[Rule, ...]:
@@ -270,7 +270,7 @@ def _rules(skills: "SessionSkills", skill: Skill, turn: Turn) -> tuple[Rule, ...
     A file of the project allows nothing while it is not as the user approved it.
     """
     allowed = skill.allowed_tools
-    if allowed and skill.shared and not skills.basis.covers(skill.file):
+    if allowed and skill.shared and not skills.context.covers(skill.file):
         allowed = ()
         text = f"{skill.file}: its allowed-tools were ignored, because the file {CHANGED}"
         turn.runtime.channel.emit(Noticed(text, "warning"))
@@ -293,7 +293,7 @@ def _reading(skill: Skill, folder: str | None) -> tuple[Rule, ...]:
 
 def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:
     """The model that a skill names; one of the project names none on a service that the user does not use."""
-    if skill.model is None or not skill.shared or skills.basis.may_choose(skill.model):
+    if skill.model is None or not skill.shared or skills.context.may_choose(skill.model):
         return skill.model
     text = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
     turn.runtime.channel.emit(Noticed(f"{text}settings do not use. The model was ignored.", "warning"))
@@ -317,6 +317,6 @@ def _add_hooks(skills: "SessionSkills", skill: Skill, turn: Turn) -> None:
             options={} if root is None else root.options,
         ),
     )
-    skills.basis.hooks.open().add(table.entries)
+    skills.context.hooks.open().add(table.entries)
     for problem in table.problems:
         turn.runtime.channel.emit(Noticed(str(problem), "warning"))

@@ -67,9 +67,9 @@ class TeamsFeature(Feature):
 
         if key is not MESSAGES or (agents := turn.runtime.features.find(AGENTS)) is None:
             return None
-        from bridle.features.teams.messenger import Messenger
+        from bridle.features.teams.message_router import MessageRouter
 
-        return Messenger(agents, self.team, turn, call_id=call.id)
+        return MessageRouter(agents, self.team, turn, call_id=call.id)
 
     def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
         """A message has the whole address of its receiver: one on another machine is asked about."""
@@ -127,8 +127,8 @@ class TeamsFeature(Feature):
     async def _open_processes(self, context: FeatureContext, agents: "Agents") -> None:
         """Let teammates have processes of their own."""
         from bridle.engine.turn import Turn
+        from bridle.features.teams.launch import launch_for
         from bridle.features.teams.processes import MemberProcesses
-        from bridle.features.teams.summons import summons_for
         from bridle.host.panes.selection import choose_panes
         from bridle.types.services.teams import team_name
 
@@ -142,7 +142,7 @@ class TeamsFeature(Feature):
             lambda: agents.registry.lead or Turn(session, nothing, quiet),
             bound=lambda: _bound(context),
             choose=lambda: choose_panes(_mode(context), env, name=name),
-            summon=lambda turn, work: summons_for(context.options, agents.registry.setup, turn, work),
+            launch_for=lambda turn, work: launch_for(context.options, agents.registry.setup, turn, work),
         )
         self.team.processes = agents.registry.processes = processes
         self._closing.append(processes)

@@ -19,7 +19,7 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLAIN = re.compile(r"[^\w .,()'@-]")
 
 
-class NotTaken(BridleError):
+class MessageRefused(BridleError):
     """A message was turned away; `full` when that may be different later."""
 
     def __init__(self, message: str, *, full: bool = False) -> None:
@@ -27,7 +27,7 @@ class NotTaken(BridleError):
         self.full = full
 
 
-class Received(Struct, frozen=True, kw_only=True):
+class ReceivedMessage(Struct, frozen=True, kw_only=True):
     """A message as it came over the wire."""
 
     id: str
@@ -62,11 +62,11 @@ class Inbound:
         """Take a message in; False when it was there already.
 
         Raises:
-            NotTaken: why it was not.
+            MessageRefused: why it was not.
         """
         letter, inbound = read_letter(values, self._env), self._inbound()
         if inbound == "refuse":
-            raise NotTaken("it takes no messages (its setting crossSessionInbound is refuse)")
+            raise MessageRefused("it takes no messages (its setting crossSessionInbound is refuse)")
         if not self._keep(letter):
             return False
         self._deliver(msgspec.structs.replace(as_prompt(letter), query=inbound != "hold"))
@@ -83,9 +83,9 @@ class Inbound:
         try:
             box.put(letter)
         except MailboxFull as fault:
-            raise NotTaken(str(fault), full=True) from fault
+            raise MessageRefused(str(fault), full=True) from fault
         except (OSError, Locked) as fault:
-            raise NotTaken(f"it cannot keep it ({fault})", full=True) from fault
+            raise MessageRefused(f"it cannot keep it ({fault})", full=True) from fault
         return True
 
 
@@ -93,23 +93,23 @@ def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> AgentMessa
     """A message as it came over the wire, with a sender that it cannot choose.
 
     Raises:
-        NotTaken: it is none.
+        MessageRefused: it is none.
     """
     try:
-        came = msgspec.convert(values, Received)
+        came = msgspec.convert(values, ReceivedMessage)
     except msgspec.ValidationError as error:
-        raise NotTaken("this is no message") from error
+        raise MessageRefused("this is no message") from error
     if _ID.fullmatch(came.id) is None or not came.text.strip():
-        raise NotTaken("this is no message")
+        raise MessageRefused("this is no message")
     if len(came.text) > MOST_CHARS:
-        raise NotTaken(f"it has more than {MOST_CHARS:,} characters")
+        raise MessageRefused(f"it has more than {MOST_CHARS:,} characters")
     summary = " ".join(came.summary.split())[:200]
     return AgentMessage(
         id=came.id, sender=_sender(came, env), text=came.text, summary=summary, sent=came.sent
     )
 
 
-def _sender(came: Received, env: Mapping[str, str]) -> str:
+def _sender(came: ReceivedMessage, env: Mapping[str, str]) -> str:
     """Who wrote it: an address that answers reach, where we know one, else a description that is none."""
     known = Remotes(env).named_at(came.reply) if came.reply else None
     if known is not None:

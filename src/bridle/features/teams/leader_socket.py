@@ -8,26 +8,26 @@ import msgspec
 
 from bridle.engine.turn import Turn
 from bridle.features.agents.records import transcript_path
-from bridle.features.teams.messenger import Messenger
+from bridle.features.teams.message_router import MessageRouter
 from bridle.features.teams.process import MemberProcess
-from bridle.features.teams.questions import OpenQuestion
-from bridle.features.teams.roster import Card
-from bridle.features.teams.task_set import TaskSet
-from bridle.features.teams.wire import (
-    Agreed,
-    Happened,
+from bridle.features.teams.protocol import (
+    FilesChanged,
     Hello,
-    Left,
-    Line,
-    Listing,
+    Leaving,
+    ListRequest,
+    MemberEvent,
     MemberState,
-    Rang,
-    Replied,
-    Sending,
-    Stood,
+    PermissionsGranted,
+    RequestReply,
+    SendRequest,
+    StateChanged,
+    TeamConnection,
     ToLeader,
     Welcome,
 )
+from bridle.features.teams.questions import OpenQuestion
+from bridle.features.teams.roster import Card
+from bridle.features.teams.task_set import TaskSet
 from bridle.types.errors import ToolError
 from bridle.types.event import ApiFault, AssistantReplied, FromAgent, Noticed, ToolFinished, ToolStarted
 from bridle.types.question import NetworkQuestion, PermissionQuestion, Permitted, Question
@@ -68,7 +68,7 @@ class LeaderSocket:
         """Close all connections."""
         await self._tasks.close()
 
-    async def attend(self, line: Line) -> None:
+    async def attend(self, line: TeamConnection) -> None:
         """Serve one connection until it is closed."""
         if (own := asyncio.current_task()) is not None:
             self._tasks.include(own)
@@ -77,13 +77,13 @@ class LeaderSocket:
             if (member := await self._greet(line)) is None:
                 return
             while (said := await line.from_member()) is not None:
-                self._hear(member, line, said)
+                self._take_message(member, line, said)
         finally:
             await line.close()
             if member is not None:
                 self._lose(member)
 
-    async def _greet(self, line: Line) -> MemberProcess | None:
+    async def _greet(self, line: TeamConnection) -> MemberProcess | None:
         """The member at the other end; None for an unknown process."""
         hello = await line.from_member()
         member = self._members.get(hello.agent_id) if isinstance(hello, Hello) else None
@@ -99,26 +99,26 @@ class LeaderSocket:
         # What is said now is for the process in the pane alone: it holds the keys of the session.
         if member.is_connected or (None not in (pid, expected) and pid != expected):
             return None
-        line.say(Welcome(None if hello.state is not None else member.summons))
+        line.say(Welcome(None if hello.state is not None else member.launch))
         member.connect(line, hello.pid if pid is None else pid)
         if hello.state is not None:
             self._note(member, hello.state)
         self._look_at_questions(member)
         return member
 
-    def _hear(self, member: MemberProcess, line: Line, said: ToLeader) -> None:
+    def _take_message(self, member: MemberProcess, line: TeamConnection, said: ToLeader) -> None:
         match said:
-            case Stood(state=state):
+            case StateChanged(state=state):
                 self._note(member, state)
-            case Happened():
+            case MemberEvent():
                 self._lead().runtime.channel.emit(_retold(member, said))
-            case Rang():
+            case FilesChanged():
                 self._look_at_questions(member)
-            case Sending() | Listing():
+            case SendRequest() | ListRequest():
                 self._tasks.begin(self._reply(member, line, said))
-            case Agreed(updates=updates):
+            case PermissionsGranted(updates=updates):
                 self._tasks.begin(self.agree(member, updates))
-            case Left():
+            case Leaving():
                 member.left = True
             case Hello():
                 pass  # It is known already.
@@ -172,7 +172,7 @@ class LeaderSocket:
             turn.runtime.channel.emit(Noticed(text, "warning"))
             return
         if counts:
-            member.say(Rang())
+            member.say(FilesChanged())
             if isinstance(answer, Permitted) and answer.updates:
                 await self.agree(member, answer.updates)
 
@@ -182,23 +182,25 @@ class LeaderSocket:
 
         await agree(self._agents, self._lead(), updates, without=member.work.agent_id)
 
-    async def _reply(self, member: MemberProcess, line: Line, said: Sending | Listing) -> None:
+    async def _reply(
+        self, member: MemberProcess, line: TeamConnection, said: SendRequest | ListRequest
+    ) -> None:
         lead = self._agents.registry.lead or self._lead()
         path = transcript_path(lead.runtime, member.work.agent_id)
         session = lead.session.child(member.work.agent_id, path, cwd=lead.session.cwd)
         turn = Turn(session, lead.prompt, _quiet(lead))
-        messenger = Messenger(self._agents, self._team, turn, call_id=member.work.call_id)
+        router = MessageRouter(self._agents, self._team, turn, call_id=member.work.call_id)
         try:
             match said:
-                case Sending():
-                    done = await messenger.send(
+                case SendRequest():
+                    done = await router.send(
                         to=said.to, text=said.text, summary=said.summary, notify_when_idle=said.notify
                     )
-                    line.say(Replied(said.id, deliveries=done))
-                case Listing():
-                    line.say(Replied(said.id, contacts=await messenger.contacts()))
+                    line.say(RequestReply(said.id, deliveries=done))
+                case ListRequest():
+                    line.say(RequestReply(said.id, contacts=await router.contacts()))
         except ToolError as fault:
-            line.say(Replied(said.id, error=str(fault)))
+            line.say(RequestReply(said.id, error=str(fault)))
 
     def _lose(self, member: MemberProcess) -> None:
         for task in member.asked.values():
@@ -209,7 +211,7 @@ class LeaderSocket:
             self._forget(member)
 
 
-def _retold(member: MemberProcess, said: Happened) -> FromAgent:
+def _retold(member: MemberProcess, said: MemberEvent) -> FromAgent:
     """An event of a member as that of an agent."""
     fields = dict(said.fields)
     match said.kind:

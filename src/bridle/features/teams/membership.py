@@ -13,31 +13,31 @@ import msgspec
 from bridle.features.agents.log import AgentLog
 from bridle.features.agents.mailbox import MailboxFull, agent_mailbox, as_prompt, main_mailbox, recorded
 from bridle.features.agents.records import named_before
-from bridle.features.teams.messenger import LEADERS
-from bridle.features.teams.questions import Questions
-from bridle.features.teams.task_set import TaskSet
-from bridle.features.teams.wire import (
-    Agreed,
-    GoOn,
-    Granted,
-    Happened,
+from bridle.features.teams.message_router import LEADERS
+from bridle.features.teams.protocol import (
+    Continue,
+    FilesChanged,
     Hello,
-    Left,
-    Line,
-    Listing,
+    Leaving,
+    ListRequest,
+    MemberEvent,
+    MemberLaunch,
     MemberState,
-    Rang,
-    Replied,
-    Sending,
-    Stood,
+    PermissionsGranted,
+    RequestReply,
+    RulesChanged,
+    SendRequest,
+    StateChanged,
     Stop,
-    Summons,
+    TeamConnection,
     ToLeader,
     ToMember,
     Welcome,
     dial,
     take_up,
 )
+from bridle.features.teams.questions import Questions
+from bridle.features.teams.task_set import TaskSet
 from bridle.host.first_answer import first_answer
 from bridle.host.lock import Locked
 from bridle.permissions.updates import changed_rules, read_update
@@ -74,24 +74,24 @@ class Membership:
 
     def __init__(
         self,
-        summons: Summons,
+        launch: MemberLaunch,
         connection: socket.socket,
         *,
         path: str,
         leave: Callable[[], None],
         is_watched: Callable[[], Awaitable[bool]],
     ) -> None:
-        self.summons = summons
+        self.launch = launch
         self._connection = connection
-        self._line: Line | None = None
+        self._line: TeamConnection | None = None
         self._path = path
         self._leave = leave
         """Ends the process in good order."""
         self._is_watched = is_watched
         """Whether the pane is visible to the user."""
-        self._box = agent_mailbox(summons.storage, summons.agent_id)
-        self._questions = Questions(summons.storage, summons.agent_id)
-        self._log = AgentLog(summons.output_file)
+        self._box = agent_mailbox(launch.storage, launch.agent_id)
+        self._questions = Questions(launch.storage, launch.agent_id)
+        self._log = AgentLog(launch.output_file)
         self._state = MemberState()
         self._before: Mapping[str, ModelSpend] = {}
         self._taken: set[str] = set()
@@ -100,29 +100,29 @@ class Membership:
         self._asking = 0
         self._answered_here = False
         """Someone at the pane wants this turn to continue: it may finish without a leader."""
-        self._calls: dict[int, asyncio.Future[Replied]] = {}
+        self._calls: dict[int, asyncio.Future[RequestReply]] = {}
         self._numbers = count(1)
         self._tasks = TaskSet()
         self._is_closing = False
 
     def join(self, session: Session, channel: Channel, wake: Callable[[Prompt], None]) -> Channel:
         """Take the leader's mode and rules on; the channel through which the session works from now on."""
-        summons = self.summons
-        session.team = (summons.team, summons.name)
-        session.swap(mode=summons.mode, rules=summons.rules)
+        launch = self.launch
+        session.team = (launch.team, launch.name)
+        session.swap(mode=launch.mode, rules=launch.rules)
         self._session, self._inner, self._wake = session, channel, wake
         self._before = dict(session.spend)
         return _MemberChannel(channel, self)
 
     async def open(self, workspace: Workspace) -> None:
         """Begin to work and to receive messages."""
-        workspace.cwd, workspace.origins = self.summons.at, self.summons.origins
+        workspace.cwd, workspace.origins = self.launch.at, self.launch.origins
         self._line = await take_up(self._connection)
-        self._stand(status="working")
+        self._report_state(status="working")
         self._taken = recorded(self._session, self._box.waiting())
         self._box.remove(self._taken)
-        if self.summons.prompt:
-            self._wake(Prompt(content=self.summons.prompt, origin=AGENT, verbatim=True))
+        if self.launch.prompt:
+            self._wake(Prompt(content=self.launch.prompt, origin=AGENT, verbatim=True))
         self._collect()
         self._tasks.begin(self._listen())
 
@@ -133,7 +133,7 @@ class Membership:
     async def close(self) -> None:
         """Say goodbye."""
         self.begin_leaving()
-        self._say(Left())
+        self._say(Leaving())
         await self._tasks.close()
         if self._line is not None:
             await self._line.close()
@@ -143,11 +143,11 @@ class Membership:
         """Tell the leader how the work goes."""
         match event:
             case TurnStarted():
-                self._stand(status="working", model=event.model)
+                self._report_state(status="working", model=event.model)
             case ToolStarted():
                 self._pass_on(event)
                 self._log.take(event)
-                self._stand(tool_uses=self._state.tool_uses + 1, last_tool=event.tool)
+                self._report_state(tool_uses=self._state.tool_uses + 1, last_tool=event.tool)
             case ToolFinished():
                 self._pass_on(event)
             case AssistantReplied():
@@ -170,19 +170,19 @@ class Membership:
         except OSError:
             return await here(question)
         self._asking += 1
-        self._say(Rang())
+        self._say(FilesChanged())
         try:
             answer = await first_answer(self._answer(key), here(question))
             if not await asyncio.to_thread(self._questions.settle, key, answer):
                 return await self._answer(key)  # The leader was first.
             self._answered_here = True
             if isinstance(answer, Permitted) and answer.updates:
-                self._say(Agreed(answer.updates))
+                self._say(PermissionsGranted(answer.updates))
             return answer
         finally:
             self._asking -= 1
             self._questions.remove(key)
-            self._say(Rang())
+            self._say(FilesChanged())
 
     async def send(self, letter: AgentMessage, *, to: str, notify: bool) -> tuple[Delivery, ...]:
         """Deliver a message in the team.
@@ -193,7 +193,7 @@ class Membership:
         if self._line is None:
             return (await asyncio.to_thread(self._leave_letter, letter, to),)
         reply = await self._call(
-            lambda number: Sending(number, to, letter.text, letter.summary, notify),
+            lambda number: SendRequest(number, to, letter.text, letter.summary, notify),
         )
         return reply.deliveries
 
@@ -207,11 +207,11 @@ class Membership:
             return (
                 Contact(address="main", kind="main", status="is not there now; reads it when it is back"),
             )
-        return (await self._call(Listing)).contacts
+        return (await self._call(ListRequest)).contacts
 
-    async def _call(self, make: Callable[[int], ToLeader]) -> Replied:
+    async def _call(self, make: Callable[[int], ToLeader]) -> RequestReply:
         number = next(self._numbers)
-        future: asyncio.Future[Replied] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[RequestReply] = asyncio.get_running_loop().create_future()
         self._calls[number] = future
         try:
             self._say(make(number))
@@ -227,7 +227,7 @@ class Membership:
 
     def _leave_letter(self, letter: Letter, to: str) -> Delivery:
         """Put a letter into a mailbox on disk, because the leader is not running."""
-        storage = self.summons.storage
+        storage = self.launch.storage
         agent_id = None if to in LEADERS else named_before(storage, to)
         if agent_id is None and to not in LEADERS:
             raise ToolError(f"The leader of the team is not running, and there is no member called {to!r}.")
@@ -243,26 +243,26 @@ class Membership:
             line = self._line
             said = None if line is None else await line.from_leader()
             if said is not None:
-                self._hear(said)
+                self._take_message(said)
             elif not await self._find_leader():
                 self._is_closing = True
                 self._leave()
 
-    def _hear(self, said: ToMember) -> None:
+    def _take_message(self, said: ToMember) -> None:
         match said:
-            case Rang():
+            case FilesChanged():
                 self._rung.set()
                 self._collect()
-            case Replied():
+            case RequestReply():
                 if (future := self._calls.get(said.id)) is not None and not future.done():
                     future.set_result(said)
-            case Granted(update=given):
+            case RulesChanged(update=given):
                 try:
                     update = read_update(given)
                 except ValueError:
                     return  # Reported where it was granted.
                 self._session.swap(rules=changed_rules(self._session.state.rules, update))
-            case GoOn(why=why):
+            case Continue(why=why):
                 self._wake(Prompt(content=why, origin=HOOK, meta=True, verbatim=True))
             case Stop():
                 self._is_closing = True
@@ -277,7 +277,7 @@ class Membership:
             self._line = None
             for future in self._calls.values():
                 if not future.done():
-                    future.set_result(Replied(0, error="The leader of the team is gone: write again."))
+                    future.set_result(RequestReply(0, error="The leader of the team is gone: write again."))
         began = time.monotonic()
         while not await self._reconnect():
             if self._state.status == "idle":
@@ -294,7 +294,7 @@ class Membership:
             line = await dial(self._path)
         except OSError:
             return False
-        line.say(Hello(self.summons.agent_id, os.getpid(), self._state))
+        line.say(Hello(self.launch.agent_id, os.getpid(), self._state))
         if not isinstance(await line.from_leader(), Welcome):
             await line.close()
             return False
@@ -327,9 +327,9 @@ class Membership:
             "error": ("; ".join(outcome.errors) or outcome.text) if failed else None,
         }
         if self._collect():
-            self._stand(**changes)
+            self._report_state(**changes)
             return
-        self._stand(status="idle", **changes)
+        self._report_state(status="idle", **changes)
         self._answered_here = False
         if self._line is None:
             self._report_later()
@@ -338,22 +338,22 @@ class Membership:
         """Leave the report for a leader that was killed."""
         state = self._state
         said = state.error or state.text or "I am done."
-        letter = AgentMessage(id=new_uuid(), sender=self.summons.name, text=said[:50_000], sent=time.time())
+        letter = Letter(id=new_uuid(), sender=self.launch.name, text=said[:50_000], sent=time.time())
         try:
-            main_mailbox(self.summons.storage).put(letter)
+            main_mailbox(self.launch.storage).put(letter)
         except (MailboxFull, OSError, Locked) as fault:
             self._inner.emit(Noticed(f"The report was not left for the leader: {fault}", "warning"))
 
-    def _stand(self, **changes: Any) -> None:
+    def _report_state(self, **changes: Any) -> None:
         spend = {model: _since(now, self._before.get(model)) for model, now in self._session.spend.items()}
         self._state = msgspec.structs.replace(self._state, spend=spend, **changes)
-        self._say(Stood(self._state))
+        self._say(StateChanged(self._state))
 
     def _pass_on(self, event: ToolStarted | ToolFinished | AssistantReplied) -> None:
         fields = msgspec.to_builtins(event)
         kind = fields.pop("type")
         # What a tool keeps for the transcript may be large, and is in the member's own.
-        self._say(Happened(kind, {**fields, "data": None} if "data" in fields else fields))
+        self._say(MemberEvent(kind, {**fields, "data": None} if "data" in fields else fields))
 
     def _say(self, message: ToLeader) -> None:
         if self._line is not None:

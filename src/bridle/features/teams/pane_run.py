@@ -12,9 +12,9 @@ from bridle.engine.turn import Turn
 from bridle.engine.worktrees import conflict_note
 from bridle.features.agents.records import output_path, transcript_path, write_meta
 from bridle.features.agents.session import take_on_state
-from bridle.features.agents.team import Rounds
+from bridle.features.agents.team import IdleCheck
 from bridle.features.teams.process import MemberProcess
-from bridle.features.teams.wire import GoOn, MemberState
+from bridle.features.teams.protocol import Continue, MemberState
 from bridle.types.block import text_block
 from bridle.types.errors import ToolError
 from bridle.types.event import TaskProgressed
@@ -116,7 +116,7 @@ class PaneRun:
 
     async def _until_rest(self) -> None:
         work, member = self.work, self.member
-        rest = Rounds(self.lead, work.name or "", work.team or "")
+        rest = IdleCheck(self.lead, work.name or "", work.team or "")
         while True:
             await member.changed(lambda: member.state is not self._seen)
             if member.gone.is_set():
@@ -128,7 +128,7 @@ class PaneRun:
             if seen.error is not None or (why := await rest.objection()) is None:
                 return
             self._after = seen.round
-            member.say(GoOn(why))
+            member.say(Continue(why))
 
     def _rests(self) -> bool:
         state = self.member.state

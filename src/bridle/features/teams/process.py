@@ -8,8 +8,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bridle.features.agents.mailbox import Mailbox, MailboxFull
+from bridle.features.teams.protocol import (
+    FilesChanged,
+    MemberLaunch,
+    MemberState,
+    Stop,
+    TeamConnection,
+    ToMember,
+)
 from bridle.features.teams.questions import Questions
-from bridle.features.teams.wire import Line, MemberState, Rang, Stop, Summons, ToMember
 from bridle.host.lock import Locked
 from bridle.host.owners import birth, is_alive
 from bridle.host.panes.pane import Pane
@@ -32,7 +39,7 @@ class MemberProcess:
         self.session_id = session_id
         self.box = box
         self.questions = questions
-        self.summons: Summons | None = None
+        self.launch: MemberLaunch | None = None
         """What its process gets when it connects."""
         self.pane: Pane | None = None
         self.pid: int | None = None
@@ -57,14 +64,14 @@ class MemberProcess:
         """Another agent continues in its work tree."""
         self.asked: dict[str, asyncio.Task[None]] = {}
         """Its questions that the user is being asked here."""
-        self._line: Line | None = None
+        self._line: TeamConnection | None = None
         self._stirred: set[asyncio.Event] = set()
 
     @property
     def name(self) -> str:
         return self.work.name or self.work.agent_id
 
-    def connect(self, line: Line, pid: int | None) -> None:
+    def connect(self, line: TeamConnection, pid: int | None) -> None:
         """It can be spoken to."""
         self._line = line
         if pid is not None:
@@ -98,7 +105,7 @@ class MemberProcess:
             Locked: another process keeps the mailbox for too long.
         """
         self.box.put(letter)
-        self.say(Rang())
+        self.say(FilesChanged())
 
     def tell(self, text: str, *, sender: str) -> None:
         """Deliver a notice of the program, which may be lost."""

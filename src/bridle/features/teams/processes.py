@@ -15,10 +15,10 @@ from bridle.features.agents.mailbox import agent_mailbox
 from bridle.features.teams.leader_socket import START_SECONDS, LeaderSocket
 from bridle.features.teams.pane_run import PaneRun
 from bridle.features.teams.process import MemberProcess
+from bridle.features.teams.protocol import MemberLaunch, RulesChanged, listen, socket_of
 from bridle.features.teams.questions import Questions
 from bridle.features.teams.roster import Card, Roster
 from bridle.features.teams.task_set import TaskSet
-from bridle.features.teams.wire import Granted, Summons, listen, socket_of
 from bridle.host.files import make_folders
 from bridle.host.owners import birth, is_alive
 from bridle.host.panes.pane import PaneFault, Panes
@@ -48,7 +48,7 @@ class MemberProcesses:
         *,
         bound: Callable[[], str | None],
         choose: Callable[[], Awaitable[Panes | None]],
-        summon: Callable[[Turn, Assignment], Summons],
+        launch_for: Callable[[Turn, Assignment], MemberLaunch],
     ) -> None:
         self._agents = agents
         self._lead = lead
@@ -56,7 +56,7 @@ class MemberProcesses:
         self._bound = bound
         """Why members must work in this process; None when they need not."""
         self._choose = choose
-        self._summon = summon
+        self._launch_for = launch_for
         self._members: dict[str, MemberProcess] = {}
         self._server: asyncio.Server | None = None
         self._path = ""
@@ -95,8 +95,8 @@ class MemberProcesses:
             return None
         self._storage = self._storage or turn.runtime.records.storage
         member = self._make(turn, work, resumes or new_uuid())
-        summons = self._summon(turn, work)
-        summons = msgspec.structs.replace(summons, session_id=member.session_id, resumes=resumes is not None)
+        launch = self._launch_for(turn, work)
+        launch = msgspec.structs.replace(launch, session_id=member.session_id, resumes=resumes is not None)
         if (before := self._members.get(work.agent_id)) is not None:
             await asyncio.shield(self.forget(before))
         try:
@@ -104,7 +104,7 @@ class MemberProcesses:
             self._replace(work)
             member.is_followed = True
             self._members[work.agent_id] = member
-            await self._start(member, panes, summons)
+            await self._start(member, panes, launch)
         except (PaneFault, OSError) as fault:
             member.keeps_place = True
             await self.forget(member)
@@ -182,7 +182,7 @@ class MemberProcesses:
         """Tell members of a change of rules."""
         for member in self._members.values():
             if member.work.agent_id != without:
-                member.say(Granted(update))
+                member.say(RulesChanged(update))
 
     async def end(self, agent_id: str) -> None:
         """End a member's process and close its pane; harmless when that is so already."""
@@ -242,7 +242,7 @@ class MemberProcesses:
             if other.work.name == work.name and not other.is_followed:
                 self.dismiss(other)
 
-    async def _start(self, member: MemberProcess, panes: Panes, summons: Summons) -> None:
+    async def _start(self, member: MemberProcess, panes: Panes, launch: MemberLaunch) -> None:
         """Open the pane, and wait until the process in it is there.
 
         Raises:
@@ -251,8 +251,8 @@ class MemberProcesses:
         work = member.work
         argv = [sys.executable, "-P", "-m", "bridle", "--teammate", self._path, work.agent_id]
         color = work.definition.color or _PALETTE[(len(self._members) - 1) % len(_PALETTE)]
-        member.pane = await panes.open(argv, cwd=summons.cwd, title=member.name, color=color)
-        member.summons = summons
+        member.pane = await panes.open(argv, cwd=launch.cwd, title=member.name, color=color)
+        member.launch = launch
         member.expected.set()
         pid = member.pane.pid
         born = "" if pid is None else birth(pid)

@@ -35,8 +35,8 @@ _ULTRACODE = "ultracode"
 _MOST_NAMED = 5
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
-    """What the user has said about workflows."""
+class WorkflowPreferences(Struct, frozen=True, kw_only=True):
+    """The user's settings for workflows."""
 
     keyword: bool = True
     """The word ultracode in a prompt asks for one."""
@@ -44,7 +44,7 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """How large they should be: unrestricted, small, medium or large."""
 
 
-_NONE = Wishes()
+_NONE = WorkflowPreferences()
 
 
 class WorkflowsFeature(Feature):
@@ -56,7 +56,7 @@ class WorkflowsFeature(Feature):
         self,
         files: Callable[[], Mapping[str, WorkflowFile]],
         *,
-        wishes: Wishes = _NONE,
+        preferences: WorkflowPreferences = _NONE,
         ultracode: bool = False,
         wanted: bool = True,
         switch: Callable[[], bool] = lambda: True,
@@ -68,7 +68,7 @@ class WorkflowsFeature(Feature):
         """Whether settings and variables let runs begin, as they stand now."""
         self.ultracode = ultracode
         """Every prompt is worked on with workflows in mind."""
-        self.wishes = wishes
+        self.preferences = preferences
         self._wanted = wanted
         """The tool is worth its place in requests."""
         self._session: SessionWorkflows | None = None
@@ -111,7 +111,7 @@ class WorkflowsFeature(Feature):
 
     def reconfigure(self, before: "Config", now: "Config") -> None:
         settings = now.settings
-        self.wishes = _wishes(settings)
+        self.preferences = _preferences(settings)
         if settings.ultracode != before.settings.ultracode:
             self.ultracode = bool(settings.ultracode)
         self.switch = _switch(settings, self._env)
@@ -164,14 +164,14 @@ class WorkflowsFeature(Feature):
             return None
         from bridle.features.workflows.listing import listing
 
-        return listing(files, self.wishes.guideline)
+        return listing(files, self.preferences.guideline)
 
     def urge(self, turn: "Turn", prompt: "Prompt", text: str) -> "Prompt":
         """The prompt with a reminder and more effort, where the user wants ultracode for it."""
         if prompt.meta or prompt.verbatim or not self.allowed():
             return prompt
         words = text.lower()
-        named = self.wishes.keyword and "ultracode" in words
+        named = self.preferences.keyword and "ultracode" in words
         self._wanted = self._wanted or named or "workflow" in words
         if not (named or self.ultracode) or TOOL not in turn.runtime.toolbox.names():
             return prompt
@@ -181,7 +181,7 @@ class WorkflowsFeature(Feature):
         if not self.ultracode and not says_ultracode(text):
             return prompt
         listed = any(each["name"] == TOOL for each in turn.runtime.toolbox.definitions())
-        block = text_block(reminder(self.wishes.guideline, listed=listed))
+        block = text_block(reminder(self.preferences.guideline, listed=listed))
         return replace(prompt, beside=(*prompt.beside, block), effort=prompt.effort or EFFORT)
 
     def commands(self) -> tuple[Command, ...]:
@@ -222,7 +222,7 @@ def open_workflows(context: FeatureContext) -> WorkflowsFeature | None:
     effort = options.effort or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
     return WorkflowsFeature(
         _looked_up(context, context.extension_files),
-        wishes=_wishes(settings),
+        preferences=_preferences(settings),
         ultracode=effort == _ULTRACODE,
         wanted=context.defers_tools() or _is_named(context),
         switch=_switch(settings, env),
@@ -236,8 +236,8 @@ def _switch(settings: "Settings", env: Mapping[str, str]) -> Callable[[], bool]:
     return lambda: are_workflows_on(settings, env)
 
 
-def _wishes(settings: "Settings") -> Wishes:
-    return Wishes(
+def _preferences(settings: "Settings") -> WorkflowPreferences:
+    return WorkflowPreferences(
         keyword=settings.workflow_keyword_trigger_enabled is not False,
         guideline=settings.workflow_size_guideline,
     )

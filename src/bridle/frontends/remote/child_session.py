@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.commands.registry import Registry
-from bridle.features.teams.inbound import NotTaken, read_letter
+from bridle.features.teams.inbound import MessageRefused, read_letter
 from bridle.features.teams.peers import send_to_socket
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.restrictions import MODES, check_commands
@@ -135,7 +135,7 @@ class ChildSession:
                 return {"taken": True, "new": False}
             self._letters[read.id] = None
             await send_to_socket(self._options.socket, read, pid=self._process.pid)
-        except NotTaken as fault:
+        except MessageRefused as fault:
             raise RequestRefused(403, str(fault)) from fault
         except ToolError as fault:
             self._letters.pop(str(letter.get("id")), None)

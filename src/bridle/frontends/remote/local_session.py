@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.server import Server
-from bridle.features.teams.inbound import Inbound, NotTaken
+from bridle.engine.serve import Server
+from bridle.features.teams.inbound import Inbound, MessageRefused
 from bridle.frontends.remote.channel import Pending
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.questions import read_answer, shown
@@ -136,7 +136,7 @@ class LocalSession:
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             return {"taken": True, "new": self._means.inbound.take(letter)}
-        except NotTaken as fault:
+        except MessageRefused as fault:
             raise RequestRefused(503 if fault.full else 403, str(fault)) from fault
 
     def _say(self, text: str) -> None:

@@ -112,7 +112,7 @@ def _from_outside(
 
 def _leader(member: "Membership") -> tuple[str, str]:
     """The run that a teammate works for, and its name in it."""
-    return member.summons.leader, member.summons.definition.name
+    return member.launch.leader, member.launch.definition.name
 
 
 async def _skill_text(base: SessionBase, name: str) -> str | None:

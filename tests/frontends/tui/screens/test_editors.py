@@ -1,18 +1,18 @@
 from typing import Any
 
-from bridle.features.editors.upkeep import Row
+from bridle.features.editors.connector import EditorRow
 from bridle.frontends.tui.screens.extensions.editors import LinkEditor, UnlinkEditor, editors_view
 from bridle.host.editors import Editor
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _ROWS = (
-    Row(editor=Editor(name="Neovim", port=4711, folders=("/proj",), transport="ws"), standing="connected"),
-    Row(
+    EditorRow(editor=Editor(name="Neovim", port=4711, folders=("/proj",), transport="ws"), state="connected"),
+    EditorRow(
         editor=Editor(name="VS Code", port=4712, folders=("/proj", "/lib"), transport="ws"),
-        standing="waiting",
+        state="waiting",
         problem="VS Code answered with status 401.",
     ),
-    Row(editor=Editor(name="Emacs", port=4713, folders=("/other",), transport="ws", fits=False)),
+    EditorRow(editor=Editor(name="Emacs", port=4713, folders=("/other",), transport="ws", fits=False)),
 )
 
 

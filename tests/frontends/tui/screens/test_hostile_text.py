@@ -18,7 +18,7 @@ from bridle.commands.queries.spending import DayCost, ModelCost
 from bridle.commands.queries.usage_causes import Cause, LimitUse
 from bridle.config.explain import Statement
 from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
-from bridle.features.editors.upkeep import Row
+from bridle.features.editors.connector import EditorRow
 from bridle.frontends.tui.keymap.keymap import default_keymap
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.screens.choices.help import help_view
@@ -216,7 +216,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     "diff": _diff,
     "doctor": lambda t: doctor_view([Check(health="fault", text=t, group=t, remedy=t)]),
     "editors": lambda t: editors_view(
-        [Row(editor=Editor(name=t, port=1, folders=(t,), transport="ws"), standing="waiting", problem=t)]
+        [EditorRow(editor=Editor(name=t, port=1, folders=(t,), transport="ws"), state="waiting", problem=t)]
     ),
     "goal": lambda t: goal_view(Goal(condition=t, last=t)),
     "help": _help,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.commands.editors import state_text
-from bridle.features.editors.choice import Standing
-from bridle.features.editors.upkeep import Row
+from bridle.features.editors.choice import ConnectionState
+from bridle.features.editors.connector import EditorRow
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -15,7 +15,7 @@ from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 
-_SIGNS: Mapping[Standing, tuple[str, str]] = {
+_SIGNS: Mapping[ConnectionState, tuple[str, str]] = {
     "connected": ("✓", "success"),
     "connecting": ("○", "muted"),
     "waiting": ("!", "warning"),
@@ -31,7 +31,7 @@ class UnlinkEditor(Struct, frozen=True):
     """Be linked to no editor."""
 
 
-def editors_view(rows: Sequence[Row], *, do: Do = nothing) -> TabbedView[Sequence[Row]]:
+def editors_view(rows: Sequence[EditorRow], *, do: Do = nothing) -> TabbedView[Sequence[EditorRow]]:
     """Every editor with its folders; enter links to one, and d ends the link."""
     pane = ListPane(
         _items(rows),
@@ -42,7 +42,7 @@ def editors_view(rows: Sequence[Row], *, do: Do = nothing) -> TabbedView[Sequenc
             Command(
                 key="enter",
                 words="link",
-                when=lambda row: row.standing != "connected",
+                when=lambda row: row.state != "connected",
                 act=lambda row, _: LinkEditor(row.editor.port) if row else None,
             ),
         ),
@@ -50,7 +50,7 @@ def editors_view(rows: Sequence[Row], *, do: Do = nothing) -> TabbedView[Sequenc
             Command(
                 key="d",
                 words="end the link",
-                when=lambda row: row.standing != "off",
+                when=lambda row: row.state != "off",
                 act=lambda row, _: UnlinkEditor() if row else None,
             ),
         ),
@@ -58,12 +58,12 @@ def editors_view(rows: Sequence[Row], *, do: Do = nothing) -> TabbedView[Sequenc
     return TabbedView("Editors", [("", pane)], update=lambda now: pane.replace(_items(now)), refresh=1.0)
 
 
-def _items(rows: Sequence[Row]) -> list[Item[Row]]:
+def _items(rows: Sequence[EditorRow]) -> list[Item[EditorRow]]:
     return [_item(row) for row in rows]
 
 
-def _item(row: Row) -> Item[Row]:
-    sign, color = _SIGNS[row.standing]
+def _item(row: EditorRow) -> Item[EditorRow]:
+    sign, color = _SIGNS[row.state]
     return Item(
         value=row,
         label=row.editor.name,
@@ -74,7 +74,7 @@ def _item(row: Row) -> Item[Row]:
     )
 
 
-def _details(row: Row, width: int) -> list[Line]:
+def _details(row: EditorRow, width: int) -> list[Line]:
     editor = row.editor
     rows = [heading(editor.name), *pair("state", state_text(row), width, column=10)]
     rows += pair("reached", editor.url, width, column=10)

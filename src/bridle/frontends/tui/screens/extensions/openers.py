@@ -10,7 +10,7 @@ from bridle.commands.plugins import plugin_rows
 from bridle.commands.queries.extensions import AgentFacts, SkillFacts, agent_facts, hook_table, skill_facts
 from bridle.commands.queries.memory_files import memory_places, takes_notes
 from bridle.commands.reports import breakdown_of
-from bridle.features.editors.upkeep import Row
+from bridle.features.editors.connector import EditorRow
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed
 from bridle.frontends.tui.screens.extensions.agents import agents_view
 from bridle.frontends.tui.screens.extensions.editors import editors_view
@@ -40,7 +40,7 @@ async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenSc
 async def open_editors(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Editors that the session can be linked to."""
 
-    async def read() -> Sequence[Row]:
+    async def read() -> Sequence[EditorRow]:
         return await rows_of(context)
 
     return renewed(editors_view(await read(), do=screen.do), read)

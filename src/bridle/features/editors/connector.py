@@ -1,4 +1,4 @@
-"""Keeps a session linked to an editor: finds it, connects, and does so again when it was lost."""
+"""Connects a session to an editor, and connects again when the connection is lost."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.features.editors.choice import Choose, Standing, like, named
+from bridle.features.editors.choice import Choose, ConnectionState, like, named
 from bridle.host.editors import Editor, find_editors, locks_folder
 from bridle.host.file_watch import next_change, stamps
 from bridle.types.errors import McpError
@@ -23,8 +23,8 @@ _STEADY = 60.0
 _CONNECT_WITHIN = 15.0
 
 
-class Around(Struct, frozen=True, kw_only=True):
-    """The session beside which the editor stands."""
+class ConnectorContext(Struct, frozen=True, kw_only=True):
+    """What the connection to an editor needs from its session."""
 
     workspace: Workspace
     env: Mapping[str, str]
@@ -39,16 +39,16 @@ class Around(Struct, frozen=True, kw_only=True):
     first_pause: float = _FIRST_PAUSE
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class EditorRow(Struct, frozen=True, kw_only=True):
     """An editor as it is listed."""
 
     editor: Editor
-    standing: Standing = "off"
+    state: ConnectionState = "off"
     problem: str = ""
 
 
-class Listener(Struct, frozen=True, kw_only=True):
-    """Who follows a link."""
+class ConnectionListener(Struct, frozen=True, kw_only=True):
+    """Callbacks of a connection."""
 
     on_notification: Callable[[str, Mapping[str, Any]], None]
     """Called with each notification of the editor."""
@@ -56,18 +56,18 @@ class Listener(Struct, frozen=True, kw_only=True):
     """Called when the state of the connection changes."""
 
 
-class Upkeep:
+class EditorConnector:
     """At most one link at a time; `link` is None while there is none."""
 
-    def __init__(self, around: Around, listener: Listener) -> None:
-        self._around = around
+    def __init__(self, context: ConnectorContext, listener: ConnectionListener) -> None:
+        self._context = context
         self._listener = listener
         self._keeping: asyncio.Task[None] | None = None
         self._problem = ""
         self.link: EditorConnection | None = None
         self.editor: Editor | None = None
         """The one that is linked to, or was before it was lost."""
-        self.standing: Standing = "off"
+        self.state: ConnectionState = "off"
         self.settled = asyncio.Event()
         """Set when the first attempt is over, whatever came of it."""
 
@@ -80,7 +80,7 @@ class Upkeep:
         self.settled.clear()
         self._keeping = asyncio.create_task(self._stay_linked(choose))
 
-    async def rows(self) -> tuple[Row, ...]:
+    async def rows(self) -> tuple[EditorRow, ...]:
         """Every editor that runs, and how the session stands to it."""
         return tuple(self._row(each) for each in await asyncio.to_thread(self._find))
 
@@ -115,17 +115,17 @@ class Upkeep:
         await self._part()
         self.editor, self._problem = None, ""
         self.settled.clear()
-        self._stand("off")
+        self._set_state("off")
         return before
 
     async def _stay_linked(self, choose: Choose) -> None:
-        around, loop = self._around, asyncio.get_running_loop()
-        folder, pause = locks_folder(around.env), around.first_pause
+        context, loop = self._context, asyncio.get_running_loop()
+        folder, pause = locks_folder(context.env), context.first_pause
         while True:
             known = stamps([folder])
             editor = choose(await asyncio.to_thread(self._find))
             if editor is None:
-                self._stand("waiting")
+                self._set_state("waiting")
                 self._complain("there is not exactly one editor with this folder open; /ide lists them.")
                 self.settled.set()
                 await next_change(known)
@@ -138,52 +138,52 @@ class Upkeep:
                 await self._part()
             self.settled.set()
             held = loop.time() - began > _STEADY
-            pause = around.first_pause if held else min(pause * 2, _LONGEST_PAUSE)
+            pause = context.first_pause if held else min(pause * 2, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
     async def _join(self, editor: Editor) -> "EditorConnection | None":
         self.editor = editor
-        self._stand("connecting")
+        self._set_state("connecting")
         # The imports take a while, and the user may be typing.
         await asyncio.to_thread(_import_links)
-        link = _make_link(editor, self._around, self._listener.on_notification)
+        link = _make_link(editor, self._context, self._listener.on_notification)
         try:
             await link.open()
         except McpError as error:
             await link.close()
             self._problem = str(error)
-            self._stand("waiting")
+            self._set_state("waiting")
             self._complain(f"{editor.name} cannot be linked to: {error}")
             return None
         except asyncio.CancelledError:
             await link.close()
             raise
         self.link, self._problem = link, ""
-        self._stand("connected")
+        self._set_state("connected")
         return link
 
     async def _part(self) -> None:
         link, self.link = self.link, None
         if link is not None:
-            self._stand("waiting")
+            self._set_state("waiting")
             await link.close()
 
     def _find(self) -> tuple[Editor, ...]:
-        return find_editors(self._around.env, self._around.workspace.start)
+        return find_editors(self._context.env, self._context.workspace.start)
 
-    def _row(self, editor: Editor) -> Row:
+    def _row(self, editor: Editor) -> EditorRow:
         if self.editor is None or editor.port != self.editor.port:
-            return Row(editor=editor)
-        return Row(editor=editor, standing=self.standing, problem=self._problem)
+            return EditorRow(editor=editor)
+        return EditorRow(editor=editor, state=self.state, problem=self._problem)
 
-    def _stand(self, standing: Standing) -> None:
-        self.standing = standing
+    def _set_state(self, state: ConnectionState) -> None:
+        self.state = state
         self._listener.on_change()
 
     def _complain(self, text: str) -> None:
         """Show a failure once, and only if the user asked for an editor."""
-        if self._around.insists and not self.settled.is_set():
-            self._around.tell(f"--ide: {text}")
+        if self._context.insists and not self.settled.is_set():
+            self._context.tell(f"--ide: {text}")
 
 
 def _import_links() -> None:
@@ -192,16 +192,16 @@ def _import_links() -> None:
 
 
 def _make_link(
-    editor: Editor, around: Around, notified: Callable[[str, Mapping[str, Any]], None]
+    editor: Editor, context: ConnectorContext, notified: Callable[[str, Mapping[str, Any]], None]
 ) -> "EditorConnection":
     from bridle.mcp.editor_connection import EditorConnection, EditorContext
 
-    workspace = around.workspace
+    workspace = context.workspace
     return EditorConnection(
         editor,
         EditorContext(
             cwd=workspace.cwd,
-            env=around.env,
+            env=context.env,
             roots=lambda: workspace.roots,
             notified=notified,
         ),

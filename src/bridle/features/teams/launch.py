@@ -1,4 +1,4 @@
-"""What a leader hands down to a teammate in a process of its own: at most what it has itself."""
+"""The launch message of a teammate process: it gets at most the rights of its leader."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from bridle.features.agents.records import output_path
 from bridle.features.agents.registry import AgentSetup
 from bridle.features.agents.session import begin_mode
 from bridle.features.agents.team import member_words
-from bridle.features.teams.wire import Summons
+from bridle.features.teams.protocol import MemberLaunch
 
 _HANDED_DOWN = (
     "agents", "allow_dangerously_skip_permissions", "allowed_tools", "autocompact", "ax_screen_reader",
@@ -36,11 +36,11 @@ _OF_THE_LEADER = (
 _LEAST_BUDGET = 0.000001
 
 
-def summons_for(options: SessionOptions, setup: AgentSetup, turn: Turn, work: Assignment) -> Summons:
-    """All that the process of a member must know."""
+def launch_for(options: SessionOptions, setup: AgentSetup, turn: Turn, work: Assignment) -> MemberLaunch:
+    """What the process of a member needs."""
     workspace, state = turn.runtime.workspace, turn.session.state
     place = None if work.place is None else work.place.path
-    return Summons(
+    return MemberLaunch(
         agent_id=work.agent_id,
         name=work.name or work.agent_id,
         team=work.team or "",

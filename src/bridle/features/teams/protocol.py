@@ -1,4 +1,4 @@
-"""What a leader and a teammate in a process of its own say to each other over their socket, line by line."""
+"""The messages between a leader and a teammate process, as JSON lines over a socket."""
 
 import asyncio
 import os
@@ -20,8 +20,8 @@ _T = TypeVar("_T")
 _LONGEST_LINE = 16 * 1024 * 1024
 
 
-class Summons(Struct, frozen=True, kw_only=True):
-    """All that a process must know to be a member of a team."""
+class MemberLaunch(Struct, frozen=True, kw_only=True):
+    """What a process needs to start as a member of a team."""
 
     agent_id: str
     name: str
@@ -53,7 +53,7 @@ class Summons(Struct, frozen=True, kw_only=True):
 
 
 class MemberState(Struct, frozen=True, kw_only=True):
-    """How a member stands."""
+    """The state of a member."""
 
     status: Literal["working", "idle"] = "working"
     round: int = 0
@@ -78,22 +78,22 @@ class Hello(Struct, frozen=True, tag="hello"):
     """None from a process that does not know yet who it is."""
 
 
-class Stood(Struct, frozen=True, tag="stood"):
+class StateChanged(Struct, frozen=True, tag="stood"):
     state: MemberState
 
 
-class Happened(Struct, frozen=True, tag="happened"):
+class MemberEvent(Struct, frozen=True, tag="happened"):
     """One of the events of a member that people and programs see at its leader's."""
 
     kind: Literal["tool_started", "tool_finished", "assistant_said"]
     fields: dict[str, Any]
 
 
-class Rang(Struct, frozen=True, tag="rang"):
+class FilesChanged(Struct, frozen=True, tag="rang"):
     """Something new is on disk: a letter, a question or an answer."""
 
 
-class Sending(Struct, frozen=True, tag="sending"):
+class SendRequest(Struct, frozen=True, tag="sending"):
     id: int
     to: str
     text: str
@@ -101,56 +101,65 @@ class Sending(Struct, frozen=True, tag="sending"):
     notify: bool
 
 
-class Listing(Struct, frozen=True, tag="listing"):
+class ListRequest(Struct, frozen=True, tag="listing"):
     id: int
 
 
-class Agreed(Struct, frozen=True, tag="agreed"):
+class PermissionsGranted(Struct, frozen=True, tag="agreed"):
     """The user at the pane has allowed more than one call."""
 
     updates: tuple[Mapping[str, Any], ...]
 
 
-class Left(Struct, frozen=True, tag="left"):
+class Leaving(Struct, frozen=True, tag="left"):
     """The process ends in good order."""
 
 
 class Welcome(Struct, frozen=True, tag="welcome"):
-    summons: Summons | None = None
+    launch: MemberLaunch | None = None
     """For a process that asked who it is."""
 
 
-class Replied(Struct, frozen=True, tag="replied"):
+class RequestReply(Struct, frozen=True, tag="replied"):
     id: int
     deliveries: tuple[Delivery, ...] = ()
     contacts: tuple[Contact, ...] = ()
     error: str | None = None
 
 
-class Granted(Struct, frozen=True, tag="granted"):
+class RulesChanged(Struct, frozen=True, tag="granted"):
     """A change of rules that was agreed to elsewhere in the team."""
 
     update: Mapping[str, Any]
 
 
-class GoOn(Struct, frozen=True, tag="go_on"):
-    """A hook will not let the member rest."""
+class Continue(Struct, frozen=True, tag="go_on"):
+    """A hook wants the member to continue."""
 
     why: str
 
 
 class Stop(Struct, frozen=True, tag="stop"):
-    """Put everything away and end."""
+    """Close the session and end the process."""
 
 
-ToLeader = Hello | Stood | Happened | Rang | Sending | Listing | Agreed | Left
-ToMember = Welcome | Rang | Replied | Granted | GoOn | Stop
+ToLeader = (
+    Hello
+    | StateChanged
+    | MemberEvent
+    | FilesChanged
+    | SendRequest
+    | ListRequest
+    | PermissionsGranted
+    | Leaving
+)
+ToMember = Welcome | FilesChanged | RequestReply | RulesChanged | Continue | Stop
 
 _to_leader = msgspec.json.Decoder(ToLeader)
 _to_member = msgspec.json.Decoder(ToMember)
 
 
-class Line:
+class TeamConnection:
     """One end of a connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -184,21 +193,21 @@ class Line:
         await self._lines.close()
 
 
-async def dial(path: str) -> Line:
+async def dial(path: str) -> TeamConnection:
     """Connect to a leader.
 
     Raises:
         OSError: there is no listener.
     """
-    return Line(*await asyncio.open_unix_connection(path, limit=_LONGEST_LINE))
+    return TeamConnection(*await asyncio.open_unix_connection(path, limit=_LONGEST_LINE))
 
 
-async def take_up(connection: socket.socket) -> Line:
+async def take_up(connection: socket.socket) -> TeamConnection:
     """Use a connection that was made before the event loop was started."""
-    return Line(*await asyncio.open_unix_connection(sock=connection, limit=_LONGEST_LINE))
+    return TeamConnection(*await asyncio.open_unix_connection(sock=connection, limit=_LONGEST_LINE))
 
 
-async def listen(path: str, answer: Callable[[Line], Awaitable[None]]) -> asyncio.Server:
+async def listen(path: str, answer: Callable[[TeamConnection], Awaitable[None]]) -> asyncio.Server:
     """Let members of this user connect.
 
     Raises:
@@ -210,7 +219,7 @@ async def listen(path: str, answer: Callable[[Line], Awaitable[None]]) -> asynci
         if found is not None and found[1] != os.getuid():
             writer.close()
             return
-        await answer(Line(reader, writer))
+        await answer(TeamConnection(reader, writer))
 
     # The socket must never be open to others, not even before its rights are set.
     before = os.umask(0o177)

@@ -38,7 +38,7 @@ _SOCKET = "uds:"
 _MOST_NAMED = 20
 
 
-class Messenger:
+class MessageRouter:
     """Mail of one thread: `turn` is the one that writes."""
 
     def __init__(self, agents: "Agents", team: "Team", turn: Turn, *, call_id: str) -> None:
