@@ -21,12 +21,12 @@ async def test_an_advisor_is_shown_chosen_and_turned_off(tmp_path: Path):
         ]
     assert offered == [False, True, False]
     assert said == [
-        "No model advises; /advisor <model> lets one do so in this session.",
+        "No advisor is set. Set one for this session with /advisor <model>.",
         "one",
-        "claude-opus-5-5 advises in this session when the main model asks it.",
-        "claude-opus-5-5 advises when the main model asks it; /advisor off ends that.",
+        "The advisor of this session is claude-opus-5-5.",
+        "The advisor is claude-opus-5-5. Turn it off with /advisor off.",
         "two",
-        "No model advises now.",
+        "The advisor is off.",
         "three",
     ]
 
@@ -50,8 +50,8 @@ async def test_a_flag_with_such_a_model_ends_the_program_before_anything_is_aske
 async def test_a_setting_with_such_a_model_is_told_and_does_not_count(tmp_path: Path):
     program = Program(tmp_path, ANTHROPIC_API_KEY="test-key")
     done = await program.run("-p", "/advisor", "--settings", '{"advisorModel": "sonet"}')
-    assert done.code == 0 and "No model advises" in done.out
-    assert "advisorModel does not count" in done.err and "sonnet" in done.err
+    assert done.code == 0 and "No advisor is set" in done.out
+    assert "advisorModel is ignored" in done.err and "sonnet" in done.err
 
 
 async def test_a_setting_that_is_changed_in_the_session_counts(tmp_path: Path):

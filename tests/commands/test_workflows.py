@@ -144,7 +144,7 @@ async def test_a_rule_against_a_workflow_counts_for_whoever_types_its_name(tmp_p
     async with _desk(tmp_path, {}) as desk:
         (command,) = desk.made.workflows.commands()
         desk.context.session.swap(rules=(parse("Workflow(saved)", Effect.DENY, "policySettings"),))
-        with pytest.raises(ToolError, match="may not be run"):
+        with pytest.raises(ToolError, match="is not allowed"):
             await command.run("", desk.context)
 
 

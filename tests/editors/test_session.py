@@ -151,7 +151,7 @@ async def test_editor_that_dies_is_told_and_the_same_one_is_found_again_elsewher
         await editor.select(beside.project / "a.py")
         await eventually(lambda: beside.editors.label() == "Neovim: In a.py")
         await editor.stop()
-        await eventually(lambda: beside.editors.label() == "Neovim: not there")
+        await eventually(lambda: beside.editors.label() == "Neovim: not connected")
         assert beside.editors.tools() == () and await beside.beside() == []
         editor.lock.unlink()
         editor.heard.clear()
@@ -167,7 +167,7 @@ async def test_wrong_token_is_a_problem_that_is_listed(tmp_path: Path):
         beside.editors.begin()
         await eventually(lambda: editor.refused)
         await eventually(lambda: beside.said)
-        assert not editor.is_linked and "Neovim cannot be linked to" in beside.said[0]
+        assert not editor.is_linked and "cannot connect to Neovim" in beside.said[0]
         (row,) = await beside.editors.rows()
         assert row.state in ("waiting", "connecting") and beside.editors.tools() == ()
         editor.write_lock()

@@ -109,7 +109,7 @@ async def test_what_lies_in_hidden_files_is_left_out(tmp_path: Path):
 async def test_many_results_are_cut(tmp_path: Path):
     async with _scene(tmp_path, "many") as scene:
         found = await scene.ask("findReferences")
-    assert found.results == 5_000 and "4800 more are left out" in found.text
+    assert found.results == 5_000 and "4800 more are not shown" in found.text
     assert len(found.text) < 21_000
 
 
@@ -159,7 +159,7 @@ async def test_a_server_is_shut_down_in_order(tmp_path: Path):
 
 async def test_files_without_a_server_are_left_to_other_tools(tmp_path: Path):
     async with _scene(tmp_path) as scene:
-        with pytest.raises(ToolError, match=r"No language server is set up for \.md files"):
+        with pytest.raises(ToolError, match=r"No language server is configured for \.md files"):
             await scene.ask(path=str(tmp_path / "a.md"))
         with pytest.raises(ToolError, match="cannot be read"):
             await scene.ask(path=str(tmp_path / "missing.x"))

@@ -94,7 +94,7 @@ async def test_skill_with_another_header_than_announced_is_not_used():
     async with FakeEndpoint(Served(entry)) as endpoint, connected(HttpServer(url=endpoint.url)) as servers:
         await eventually(servers.skills)
         (skill,) = served_skills(servers)
-        with pytest.raises(ToolError, match="another header"):
+        with pytest.raises(ToolError, match="announced a different header"):
             await skill.load()
 
 

@@ -107,7 +107,7 @@ async def test_a_rule_that_denies_it_takes_the_tool_away(tmp_path: Path):
         assert "Advisor" not in _tools(server.requests[0]) and len(server.requests) == 2
         assert _results(server.requests[1])[0]["is_error"] is True
         done = await program.run("-p", "/advisor opus", "--disallowedTools", "Advisor")
-    assert "is not offered: a deny rule" in done.out
+    assert "is not available: a deny rule" in done.out
 
 
 async def test_a_rule_that_comes_later_denies_the_call(tmp_path: Path):

@@ -82,7 +82,7 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date_in_a_pause(tmp_
         await terminal.ready()
         await terminal.say("look at the status")
         await eventually(lambda: "8081" in document.read_text())
-        await terminal.until_text("was brought up to date")
+        await terminal.until_text("was updated")
 
 
 async def test_what_matters_later_is_noted_after_a_turn(tmp_path: Path):

@@ -89,7 +89,7 @@ async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(
         assert not outcome.is_error
         await queue.finish()
 
-    assert [event.text for event in channel.of(Noticed)] == ["Work in the background failed (try): no luck"]
+    assert [event.text for event in channel.of(Noticed)] == ["Background work failed (try): no luck"]
 
 
 async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Path):

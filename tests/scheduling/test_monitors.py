@@ -122,7 +122,7 @@ async def test_a_monitor_ends_when_its_time_is_over(tmp_path: Path):
     assert watching.changes[-1].status == "running"
     await clock.advance(1)
     ended = await watching.ended()
-    assert ended.status == "completed" and "Its time is over" in (ended.result or "")
+    assert ended.status == "completed" and "Its time limit is reached" in (ended.result or "")
     await watching.shells.close()
 
 
@@ -208,7 +208,7 @@ def test_of_many_lines_the_newest_are_told_with_the_number_of_the_others():
     throttle, _ = _throttle([0.0])
     throttle.add([f"line {number}" for number in range(50)])
     text = throttle.take()
-    assert text.startswith("(20 earlier lines are left out)\nline 20\n") and text.endswith("line 49")
+    assert text.startswith("(20 earlier lines are not shown)\nline 20\n") and text.endswith("line 49")
 
 
 def test_lines_are_whole_clean_and_short():

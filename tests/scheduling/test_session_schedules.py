@@ -324,7 +324,7 @@ async def test_prompts_of_a_conversation_come_again_after_a_resume_while_they_ar
     second.schedules.restore(first.kept[-1])
     assert [each.id for each in second.schedules.all()] == [often.id, ahead.id]
     assert second.kept == [[often, ahead]]
-    assert second.told == ["2 scheduled prompts go on: CronList."]
+    assert second.told == ["2 scheduled prompts are active again: CronList."]
     await clock.advance(360)
     assert second.texts == ["look"]
     await clock.advance(3700)

@@ -162,7 +162,7 @@ async def test_only_trees_of_the_repository_can_be_entered(tmp_path: Path):
     (gone / ".git").unlink()
     for path in (stranger, gone, tmp_path / "nowhere"):
         made = await _play(project, _enter(path=str(path)))
-        assert "no work tree of this repository" in made.result("call-1")
+        assert "not a work tree of this repository" in made.result("call-1")
         assert made.runtime.workspace.cwd == str(project)
 
 

@@ -52,7 +52,7 @@ def test_newer_notes_are_told_of_once_and_overwrite_nothing(tmp_path: Path):
 
     told, later = _prompt(tmp_path), _prompt(tmp_path)
 
-    assert "newer notes of 2026-02-01T00:00:00Z" in told and "Use spaces." in told
+    assert "newer notes from 2026-02-01T00:00:00Z" in told and "Use spaces." in told
     assert "newer notes" not in later
 
 

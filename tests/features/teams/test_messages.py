@@ -171,9 +171,9 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "sentence"),
     [
-        ("nobody", "There is no agent called 'nobody' here. There are: worker."),
+        ("nobody", "There is no agent called 'nobody' here. Agents: worker."),
         ("main", "You are main"),
-        ("uds:/nowhere.sock", "no session of yours"),
+        ("uds:/nowhere.sock", "not a session of yours"),
         ("*", "No agent is at work"),
     ],
 )
@@ -210,7 +210,7 @@ async def test_a_full_mailbox_is_an_error_to_the_sender_and_loses_nothing(tmp_pa
         await made.over()
         read = _text(made.minds.requests("job")[1])
 
-    assert "was not delivered: 100 messages wait" in said
+    assert "was not delivered: 100 messages are unread" in said
     assert all(f"letter {number}." in read for number in range(MOST_LETTERS)) and "one too many" not in read
 
 
@@ -284,7 +284,7 @@ async def test_the_list_names_agents_and_what_they_do(tmp_path: Path):
     assert (ann["address"], ann["agentType"], ann["status"]) == (
         "ann",
         "helper",
-        "completed; a message wakes it",
+        "completed; a message resumes it",
     )
     assert bob["status"].startswith("at work for")
 

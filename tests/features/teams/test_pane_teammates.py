@@ -110,7 +110,7 @@ async def test_nobody_of_a_name_is_told_to_the_teammate_that_writes(tmp_path: Pa
         await made.task()
         await made.close()
         last = json.dumps(made.bodies(helpers=True)[-1]["messages"])
-    assert "There is no agent called 'carl' here. There are: ann." in last
+    assert "There is no agent called 'carl' here. Agents: ann." in last
 
 
 async def test_stopping_a_teammate_ends_its_process_and_closes_its_pane(tmp_path: Path):
@@ -165,7 +165,7 @@ async def test_a_killed_teammate_is_told_once_and_a_message_starts_it_again(tmp_
     assert again != pid
     last = json.dumps(made.bodies(helpers=True)[-1]["messages"])
     assert "THE-JOB" in last and "AGAIN" in last
-    assert "a message starts it again" in json.dumps(made.bodies(helpers=False)[2]["messages"])
+    assert "a message resumes it" in json.dumps(made.bodies(helpers=False)[2]["messages"])
 
 
 async def test_when_the_leader_ends_everybody_ends(tmp_path: Path):
@@ -283,7 +283,7 @@ async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_p
         await made.task()
         await eventually(lambda: not box.waiting())
         await made.close()
-    assert "The message to ann was not delivered: 100 messages wait to be read already" in refused
+    assert "The message to ann was not delivered: 100 messages are unread already" in refused
     assert "LETTER-99." in json.dumps(made.bodies(helpers=True)[-1]["messages"])
 
 

@@ -83,7 +83,7 @@ async def test_what_is_no_message_is_refused_and_the_door_stays_open(tmp_path: P
             async with asyncio.timeout(50):
                 reply = msgspec.json.decode(await reader.readline())
             writer.close()
-            assert reply == {"error": "this is no message"}
+            assert reply == {"error": "this is not a message"}
         await send_to_socket(door.path, _LETTER, pid=os.getpid())
     finally:
         await door.close()
@@ -107,7 +107,7 @@ async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
 
 async def test_a_file_that_is_no_socket_of_ours_is_not_written_to(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(ToolError, match="no socket of a session"):
+    with pytest.raises(ToolError, match="not the socket of a session"):
         await send_to_socket(str(tmp_path / "file"), _LETTER, pid=os.getpid())
 
 
@@ -160,7 +160,7 @@ async def test_only_the_very_socket_of_a_session_is_connected_to(
     async with asyncio.timeout(50), _foreign(str(tmp_path / "other.sock")) as heard:
         await door.open()
         path = spelled.format(folder=tmp_path, name=tmp_path.name, door=door.path)
-        with pytest.raises(ToolError, match="no session of yours"):
+        with pytest.raises(ToolError, match="not a session of yours"):
             await send_to_session(path, _LETTER, env=env)
         await send_to_session(door.path, _LETTER, env=env)
         await door.close()

@@ -104,7 +104,7 @@ async def test_two_sessions_never_write_one_journal(tmp_path: Path):
     async with workshop(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}, env=_ENV) as made:
         run = await made.start("await agent('<a>')")
         async with workshop(tmp_path, {"a": []}, env=_ENV) as other:
-            with pytest.raises(ToolError, match="Another process is at work on"):
+            with pytest.raises(ToolError, match="Another process is running"):
                 await other.start(resume=run.run_id)
 
 

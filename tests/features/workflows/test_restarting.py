@@ -245,7 +245,7 @@ async def test_what_has_finished_is_not_there_and_is_over_cannot_be_begun_anew(t
             run.decide(2, "skip")
         gate.set()
         await made.team.over()
-        with pytest.raises(ToolError, match="resume does again what is missing"):
+        with pytest.raises(ToolError, match="resume it to run what is missing"):
             run.decide(2, "restart")
 
 

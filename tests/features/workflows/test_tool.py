@@ -102,8 +102,8 @@ async def test_a_script_in_a_file_is_described_where_it_may_be_read(tmp_path: Pa
         assert isinstance(question, PermissionQuestion)
         reasons.append(question.reason)
     assert "the workflow inline: Looks around. Phases: Look. Script: own.js" in reasons[0]
-    assert f"does not say what it does. Script: {outside}" in reasons[1]
-    assert "does not say what it does. Script: nowhere.js" in reasons[2]
+    assert f"a workflow without a description. Script: {outside}" in reasons[1]
+    assert "a workflow without a description. Script: nowhere.js" in reasons[2]
 
 
 async def test_a_run_to_go_on_with_is_described_by_its_script(tmp_path: Path):
@@ -181,7 +181,7 @@ async def test_a_rule_against_a_type_of_agent_holds_in_workflows(tmp_path: Path)
     async with workshop(tmp_path, _main(name="saved")) as made:
         await _called(made, mode="bypassPermissions", deny="Agent(Explore)")
         (task,) = await made.team.over()
-    assert "agentType 'Explore' may not be used" in answer_of(task)
+    assert "agentType 'Explore' is not allowed" in answer_of(task)
 
 
 async def test_a_script_file_passes_the_gate_of_reads(tmp_path: Path):
@@ -271,4 +271,4 @@ async def test_a_rule_against_all_agents_holds_in_workflows(tmp_path: Path):
     async with workshop(tmp_path, _main(name="saved")) as made:
         await _called(made, mode="bypassPermissions", deny="Agent")
         (task,) = await made.team.over()
-    assert "'workflow-worker' may not be used" in answer_of(task)
+    assert "'workflow-worker' is not allowed" in answer_of(task)

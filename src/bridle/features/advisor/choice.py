@@ -27,4 +27,4 @@ def choose_advisor(
     except ConfigError as error:
         if flag is not None:
             raise UsageError(f"--advisor: {error}") from error
-        return None, (f"advisorModel does not count: {error}",)
+        return None, (f"advisorModel is ignored: {error}",)

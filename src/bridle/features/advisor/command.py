@@ -10,7 +10,7 @@ from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError
 
 _TOOL = "Advisor"
-_DISABLED = "Advice is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL; unset it to choose an advisor."
+_DISABLED = "The advisor is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL. Unset it to set an advisor."
 
 
 async def advisor(arguments: str, context: CommandCaller, config: Config) -> CommandResult:
@@ -18,7 +18,7 @@ async def advisor(arguments: str, context: CommandCaller, config: Config) -> Com
     wanted = arguments.strip()
     if wanted.lower() == "off":
         context.session.swap(advisor=None)
-        return Says("No model advises now.")
+        return Says("The advisor is off.")
     if is_disabled(context.env):
         return Says(_DISABLED, is_error=bool(wanted))
     if not wanted:
@@ -35,8 +35,8 @@ def complete(typed: str, config: Config, env: Mapping[str, str]) -> tuple[str, .
 def _standing(context: CommandCaller) -> str:
     chosen = context.session.state.advisor
     if chosen is None:
-        return "No model advises; /advisor <model> lets one do so in this session."
-    return f"{chosen} advises when the main model asks it{_hindrance(context)}; /advisor off ends that."
+        return "No advisor is set. Set one for this session with /advisor <model>."
+    return f"The advisor is {chosen}{_hindrance(context)}. Turn it off with /advisor off."
 
 
 def _choose(name: str, context: CommandCaller, config: Config) -> str:
@@ -45,7 +45,7 @@ def _choose(name: str, context: CommandCaller, config: Config) -> str:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     context.session.swap(advisor=chosen)
-    return f"{chosen} advises in this session when the main model asks it{_hindrance(context)}."
+    return f"The advisor of this session is {chosen}{_hindrance(context)}."
 
 
 def _models(config: Config, env: Mapping[str, str]) -> Choice:
@@ -55,4 +55,4 @@ def _models(config: Config, env: Mapping[str, str]) -> Choice:
 def _hindrance(context: CommandCaller) -> str:
     if _TOOL in context.runtime.toolbox.names():
         return ""
-    return f", but the tool {_TOOL} is not offered: a deny rule or the list of tools leaves it out"
+    return f", but the tool {_TOOL} is not available: a deny rule or the list of tools excludes it"

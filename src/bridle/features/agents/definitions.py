@@ -22,7 +22,7 @@ def read_agents(
         try:
             agents.append(_read(name, value, source))
         except ValueError as error:
-            problems.append(f"The agent {name!r} is left out: {error}.")
+            problems.append(f"The agent {name!r} is ignored: {error}.")
     return tuple(agents), tuple(problems)
 
 

@@ -298,7 +298,7 @@ class AgentRun:
         last = last_answer(self.session)
         text = (outcome.text if outcome.subtype == "success" else "") or last_words(self.session)
         if outcome.is_error and outcome.reason not in ("max_turns", "budget_exhausted"):
-            so_far = f"\n\nIts last words before that:\n{text}" if text and text != outcome.text else ""
+            so_far = f"\n\nIts last message:\n{text}" if text and text != outcome.text else ""
             why = "; ".join(outcome.errors) or outcome.text
             raise ToolError(f"The agent could not finish: {why}{so_far[:_LONGEST_RESULT]}")
         partial = None

@@ -17,8 +17,8 @@ SnapshotState = Literal["none", "initialize", "prompt-update"]
 
 _NEWER = """
 
-The project hands out newer notes of {updated} in {snapshot}: read them, and take over into your folder \
-what is right and missing there."""
+The project provides newer notes from {updated} in {snapshot}. Read them, and copy into your folder what \
+is right and missing there."""
 
 
 def take_snapshot(folder: str, snapshot: str) -> str:

@@ -151,7 +151,7 @@ def _check_limits(agents: "Agents", turn: Turn) -> None:
         raise ToolError("Agents may not start agents at this depth: do the work yourself.")
     most = most_at_once(turn.runtime.env)
     if len(agents.registry.running) >= most:
-        raise ToolError(f"{most} agents are at work already, which is the most at once: wait for one to end.")
+        raise ToolError(f"{most} agents are at work already, which is the limit: wait for one to end.")
 
 
 def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:

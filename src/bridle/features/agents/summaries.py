@@ -84,7 +84,7 @@ class AgentSummaries:
         except ToolError as error:
             if not self._fault_reported:
                 self._fault_reported = True
-                runtime.channel.emit(Noticed(f"Agents cannot be summed up: {error}", "info"))
+                runtime.channel.emit(Noticed(f"Agents cannot be summarized: {error}", "info"))
             return
         words = " ".join(text_of(answer["content"]).split())[:_LONGEST_SUMMARY].rstrip(".")
         task = self._tasks.get(agent_id)

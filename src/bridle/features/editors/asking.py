@@ -18,9 +18,7 @@ from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 _MOST_SAVED = 8 * 1024 * 1024
 _CLOSE_WITHIN = 2.0
 _REJECTED = "The user rejected this change in {editor}. Stop here and wait for what they say next."
-_WITHDRAWN = (
-    "The user took all of this change back in {editor}, so nothing is left to do; ask what they want instead."
-)
+_WITHDRAWN = "The user undid all of this change in {editor}. Nothing was written. Ask what they want instead."
 
 
 async def ask_beside(

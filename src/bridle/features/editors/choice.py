@@ -1,4 +1,4 @@
-"""Which of the editors that run a session is linked to."""
+"""Chooses the editor that a session connects to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
@@ -79,8 +79,8 @@ def named(text: str, editors: Sequence[Editor]) -> Editor:
         return fitting[0]
     if fitting:
         ports = ", ".join(str(each.port) for each in fitting)
-        raise UsageError(f"Several editors are called {text}: choose one by its port: {ports}.")
-    raise UsageError(f"No editor called {text} runs here; /ide lists those that do.")
+        raise UsageError(f"Several editors are called {text}. Choose one by its port: {ports}.")
+    raise UsageError(f"No editor called {text} is running. /ide lists the running editors.")
 
 
 ConnectionState = Literal["off", "waiting", "connecting", "connected"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _STEADY = 60.0
-"""A link that held so long is a fresh start for the pauses between attempts."""
+"""After a connection of this many seconds, the pauses between attempts start anew."""
 _CONNECT_WITHIN = 15.0
 
 
@@ -57,7 +57,7 @@ class ConnectionListener(Struct, frozen=True, kw_only=True):
 
 
 class EditorConnector:
-    """At most one link at a time; `link` is None while there is none."""
+    """At most one connection at a time; `link` is None while there is none."""
 
     def __init__(self, context: ConnectorContext, listener: ConnectionListener) -> None:
         self._context = context
@@ -66,26 +66,26 @@ class EditorConnector:
         self._problem = ""
         self.link: EditorConnection | None = None
         self.editor: Editor | None = None
-        """The one that is linked to, or was before it was lost."""
+        """The editor that is connected, or was before the connection was lost."""
         self.state: ConnectionState = "off"
         self.settled = asyncio.Event()
-        """Set when the first attempt is over, whatever came of it."""
+        """Set when the first attempt has ended, with or without success."""
 
     @property
     def is_at_work(self) -> bool:
         return self._keeping is not None
 
     def keep(self, choose: Choose) -> None:
-        """Link to the editor that is chosen, now or when it appears."""
+        """Connect to the chosen editor, now or when it appears."""
         self.settled.clear()
-        self._keeping = asyncio.create_task(self._stay_linked(choose))
+        self._keeping = asyncio.create_task(self._stay_connected(choose))
 
     async def rows(self) -> tuple[EditorRow, ...]:
-        """Every editor that runs, and how the session stands to it."""
+        """All running editors, and the state of the connection to each."""
         return tuple(self._row(each) for each in await asyncio.to_thread(self._find))
 
     async def connect(self, name: str) -> Editor:
-        """Link to an editor by its name or port, instead of any other.
+        """Connect to an editor by its name or port, instead of any other.
 
         Raises:
             UsageError: no such editor runs.
@@ -98,15 +98,17 @@ class EditorConnector:
             async with asyncio.timeout(_CONNECT_WITHIN):
                 await self.settled.wait()
         except TimeoutError as error:
-            raise McpError(f"{editor.name} does not answer; it is tried again in the background.") from error
+            raise McpError(
+                f"{editor.name} does not answer. bridle keeps trying in the background."
+            ) from error
         if self.link is None:
-            reason = self._problem or "it is gone."
+            reason = self._problem or "it was closed."
             await self.disconnect()
-            raise McpError(f"{editor.name} cannot be linked to: {reason}")
+            raise McpError(f"Cannot connect to {editor.name}: {reason}")
         return self.link.editor
 
     async def disconnect(self) -> Editor | None:
-        """End the link and look for no editor any more; the one that was linked to."""
+        """Disconnect and stay disconnected. Returns the editor that was connected."""
         before, keeping = self.editor, self._keeping
         self._keeping = None
         if keeping is not None:
@@ -118,7 +120,7 @@ class EditorConnector:
         self._set_state("off")
         return before
 
-    async def _stay_linked(self, choose: Choose) -> None:
+    async def _stay_connected(self, choose: Choose) -> None:
         context, loop = self._context, asyncio.get_running_loop()
         folder, pause = locks_folder(context.env), context.first_pause
         while True:
@@ -126,7 +128,7 @@ class EditorConnector:
             editor = choose(await asyncio.to_thread(self._find))
             if editor is None:
                 self._set_state("waiting")
-                self._complain("there is not exactly one editor with this folder open; /ide lists them.")
+                self._complain("no editor, or more than one, has this folder open. /ide lists them.")
                 self.settled.set()
                 await next_change(known)
                 continue
@@ -153,7 +155,7 @@ class EditorConnector:
             await link.close()
             self._problem = str(error)
             self._set_state("waiting")
-            self._complain(f"{editor.name} cannot be linked to: {error}")
+            self._complain(f"cannot connect to {editor.name}: {error}")
             return None
         except asyncio.CancelledError:
             await link.close()

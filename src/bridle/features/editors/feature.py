@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridle.types.tool import Tool, ToolContext, ToolOutput
     from bridle.types.turn import Prompt
 
-EDITORS: "Service[SessionEditors]" = Service("editors", missing="This session has no editor beside it.")
+EDITORS: "Service[SessionEditors]" = Service("editors", missing="This session has no connection to editors.")
 
 
 class EditorsFeature(Feature):

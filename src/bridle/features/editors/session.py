@@ -72,7 +72,7 @@ class SessionEditors:
         )
 
     def begin(self) -> None:
-        """Link to the editor that the session belongs to, in the background."""
+        """Connect to the editor that the session belongs to, in the background."""
         if self._context.wants is not None and not self._connector.is_at_work:
             self._connector.keep(self._context.wants)
 
@@ -81,7 +81,7 @@ class SessionEditors:
         return await self._connector.rows()
 
     async def connect(self, name: str) -> Editor:
-        """Link to an editor by its name or port, instead of any other.
+        """Connect to an editor by its name or port, instead of any other.
 
         Raises:
             UsageError: no such editor runs.
@@ -90,18 +90,18 @@ class SessionEditors:
         return await self._connector.connect(name)
 
     async def disconnect(self) -> Editor | None:
-        """End the link and look for no editor any more; the one that was linked to."""
+        """Disconnect and stay disconnected. Returns the editor that was connected."""
         return await self._connector.disconnect()
 
     async def open_file(self, path: str) -> str:
         """Show a file in the editor; the name of the editor.
 
         Raises:
-            UsageError: no editor is linked to.
+            UsageError: no editor is connected.
             McpError: the editor will not.
         """
         if (link := self._connector.link) is None:
-            raise UsageError("No editor is linked to this session; /ide lists those that run.")
+            raise UsageError("No editor is connected to this session. /ide lists the running editors.")
         # Some editors insist on fields that others leave out.
         asked = {"filePath": path, "preview": False, "startText": "", "endText": "", "makeFrontmost": True}
         await link.call("openFile", asked)
@@ -117,7 +117,9 @@ class SessionEditors:
         if editor is None:
             return ""
         if self._connector.state != "connected":
-            return f"{editor.name}: {'connecting' if self._connector.state == 'connecting' else 'not there'}"
+            return (
+                f"{editor.name}: {'connecting' if self._connector.state == 'connecting' else 'not connected'}"
+            )
         place = label(self._selection)
         return f"{editor.name}: {place}" if place else editor.name
 

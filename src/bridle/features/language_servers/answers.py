@@ -42,7 +42,9 @@ def hover(result: Any) -> Finding:
     """What stands in the box that editors show."""
     text = _markup(result.get("contents") if isinstance(result, dict) else None).strip()
     return Finding(
-        text=text[:_MOST_CHARS] or "Nothing is known about this place.", results=bool(text), files=0
+        text=text[:_MOST_CHARS] or "The language server has no information about this position.",
+        results=bool(text),
+        files=0,
     )
 
 
@@ -55,7 +57,7 @@ def document_symbols(result: Any, path: str, view: View) -> Finding:
     shown = "\n".join(lines[:_MOST_RESULTS])[:_MOST_CHARS]
     left = len(lines) - _MOST_RESULTS
     text = f"{view.name(path)}:\n{shown}" if lines else f"{view.name(path)} has no symbols."
-    more = f"\n({left} more are left out)" if left > 0 else ""
+    more = f"\n({left} more are not shown)" if left > 0 else ""
     return Finding(text=text + more, results=len(lines), files=1 if lines else 0)
 
 
@@ -106,10 +108,10 @@ def _finding(found: list[tuple[str, int, str]], view: View) -> Finding:
     if not rows:
         return Finding(text="Nothing was found.", results=0, files=0)
     left = len(rows) - _MOST_RESULTS
-    more = f"\n({left} more are left out)" if left > 0 else ""
+    more = f"\n({left} more are not shown)" if left > 0 else ""
     text = "\n".join(lines)
     if len(text) > _MOST_CHARS:
-        text, more = text[:_MOST_CHARS], "\n(the rest is left out)"
+        text, more = text[:_MOST_CHARS], "\n(the rest is not shown)"
     return Finding(text=text + more, results=len(rows), files=len({path for path, _, _ in rows}))
 
 

@@ -47,7 +47,7 @@ class Diagnostics:
                 parts.append(f"{path}:\n" + "\n".join(f"  {text}" for text in shown) + left)
         if not parts:
             return None
-        return "Language servers report about files that were just changed:\n" + "\n".join(parts)
+        return "Language servers report problems in changed files:\n" + "\n".join(parts)
 
 
 def _row(diagnostic: Any) -> tuple[tuple[int, int], str] | None:

@@ -66,12 +66,12 @@ class SessionLanguages:
         name = self._name_for(inquiry.path)
         if name is None:
             ending = os.path.splitext(inquiry.path)[1] or os.path.basename(inquiry.path)
-            raise ToolError(f"No language server is set up for {ending} files: use Grep and Read.")
+            raise ToolError(f"No language server is configured for {ending} files: use Grep and Read.")
         view = View(root=self._root(inquiry.path), hides=hides)
         try:
             return await self._find(self._server(name, view.root), inquiry, view)
         except LspFault as fault:
-            raise ToolError(f"The language server {name} cannot help: {fault}. Use Grep and Read.") from fault
+            raise ToolError(f"The language server {name} failed: {fault}. Use Grep and Read.") from fault
 
     def touch(self, session: object, paths: Sequence[str]) -> None:
         """Let servers look at files that a conversation has changed; nothing is waited for."""
@@ -149,7 +149,7 @@ class SessionLanguages:
         except LspFault as fault:
             if name not in self._reported:
                 self._reported.add(name)
-                self._context.tell(f"The language server {name} does not help: {fault}.")
+                self._context.tell(f"The language server {name} failed: {fault}.")
 
     async def _find(self, server: LanguageServer, inquiry: Inquiry, view: View) -> Finding:
         method, needs = _METHODS[inquiry.operation]
@@ -182,7 +182,7 @@ async def _calls(server: LanguageServer, inquiry: Inquiry, there: Mapping[str, A
     method, needs = _METHODS[inquiry.operation]
     items = await server.ask(method, inquiry.path, there, needs=needs)
     if not isinstance(items, list) or not items:
-        return Finding(text="Nothing that can be called stands here.", results=0, files=0)
+        return Finding(text="There is no function or method at this position.", results=0, files=0)
     incoming = inquiry.operation == "incomingCalls"
     found = await server.ask(
         f"callHierarchy/{inquiry.operation}", inquiry.path, {"item": items[0]}, needs=needs

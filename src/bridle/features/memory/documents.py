@@ -73,7 +73,7 @@ async def _update(path: str, state: FileState, said: str, session: Session, runt
         return
     write_atomic(path, f"{text}\n".encode(errors="replace"))
     runtime.workspace.files.note(path, FileState(content=f"{text}\n", mtime_ns=os.stat(path).st_mtime_ns))
-    runtime.channel.emit(Noticed(f"{path} was brought up to date.", "info"))
+    runtime.channel.emit(Noticed(f"{path} was updated.", "info"))
 
 
 def _is_inside(path: str, roots: tuple[str, ...]) -> bool:

@@ -65,7 +65,7 @@ class Throttle:
         lines, self._held = self._held, []
         dropped, self._dropped = self._dropped, 0
         text = "\n".join(lines)[-_MOST_CHARS:]
-        return f"({dropped} earlier lines are left out)\n{text}" if dropped else text
+        return f"({dropped} earlier lines are not shown)\n{text}" if dropped else text
 
     def _refill(self) -> None:
         now = self._clock()

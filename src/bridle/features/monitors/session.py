@@ -105,7 +105,7 @@ class SessionMonitors:
         try:
             await self._context.clock.wait(watched.over, inf if seconds is None else seconds)
             if not watched.over.is_set():
-                watched.note_end(f"Its time is over: it was watched for {seconds:g} s.")
+                watched.note_end(f"Its time limit is reached: it was watched for {seconds:g} s.")
             await watched.end()
         finally:
             telling.cancel()
@@ -202,7 +202,7 @@ class _Watched:
                 async for message in socket:
                     self._take((message.encode() if isinstance(message, str) else message) + b"\n")
             except (OSError, WebSocketException) as error:
-                self._error = f"The connection broke: {error}"
+                self._error = f"The connection was lost: {error}"
             finally:
                 self.over.set()
                 await socket.close()
@@ -292,7 +292,7 @@ class _Watched:
         self._came.set()
         if self._throttle.is_flooded:
             self._error = (
-                "It said too much to follow: watch something that filters, such as grep --line-buffered."
+                "It prints too much to follow. Filter the output, for example with grep --line-buffered."
             )
             self.over.set()
 

@@ -85,9 +85,9 @@ def agent_reminder() -> str:
 def sparse_reminder(path: str, *, approval: bool = True) -> str:
     """The rules in a line; `approval` is whether a plan can be handed in."""
     if not approval:
-        return f"{MARK}\nPlan mode still holds: change nothing. {_IS_ANSWER}"
+        return f"{MARK}\nPlan mode is still on: change nothing. {_IS_ANSWER}"
     return (
-        f"{MARK}\nPlan mode still holds: only {path} may be written. End your turn with a question to the "
+        f"{MARK}\nPlan mode is still on: only {path} may be written. End your turn with a question to the "
         "user or with ExitPlanMode."
     )
 

@@ -109,7 +109,9 @@ class SessionSchedules:
         self._keep_own()
         if own := self._own():
             one = len(own) == 1
-            self._context.tell(f"{len(own)} scheduled prompt{' goes' if one else 's go'} on: CronList.")
+            self._context.tell(
+                f"{len(own)} scheduled prompt{' is' if one else 's are'} active again: CronList."
+            )
             self.begin()
 
     def forget(self) -> None:
@@ -252,7 +254,7 @@ class SessionSchedules:
                 file.mark, what.id, now
             )
         except (OSError, ValueError) as error:
-            self._tell_once(f"{file.path} cannot be written, so a scheduled prompt may come again: {error}")
+            self._tell_once(f"{file.path} cannot be written, so a scheduled prompt may run again: {error}")
 
     def _look(self) -> None:
         """Take in what the file says by now, where it is ours to do."""
@@ -281,24 +283,24 @@ class SessionSchedules:
         if waiting:
             named = ", ".join(printable(each.id)[:_TOLD] for each in waiting[:_MOST_NAMED])
             self._tell_once(
-                f"Scheduled prompts of this project do not come, because they are not approved: {named}."
-                " See them with: bridle schedules"
+                f"Scheduled prompts of this project do not run, because they are not approved: {named}."
+                " List them with: bridle schedules"
             )
 
     def _read(self, file: ScheduleFile) -> tuple[Scheduled, ...]:
         try:
             return file.read(self._context.clock.now())
         except (OSError, ValueError) as error:
-            self._tell_once(f"The scheduled prompts of the project do not count: {error}")
+            self._tell_once(f"The scheduled prompts of the project are ignored: {error}")
             return ()
 
     def _job(self, what: Scheduled, now: float) -> "_Job":
         try:
             parse(what.cron)
         except ValueError as error:
-            raise ToolError(f"The times cannot be read: {error}.") from error
+            raise ToolError(f"The cron expression is not valid: {error}.") from error
         if (job := self._following(what, now)) is None:
-            raise ToolError(f"{what.cron} never comes: no such day exists.")
+            raise ToolError(f"{what.cron} never runs: no such day exists.")
         return job
 
     def _following(self, what: Scheduled, now: float) -> "_Job | None":
@@ -313,25 +315,23 @@ class SessionSchedules:
 
     def _check(self, prompt: str, *, durable: bool) -> None:
         if not prompt.strip():
-            raise ToolError("The prompt is empty: say what is to be done then.")
+            raise ToolError("The prompt is empty: say what to do at that time.")
         if len(prompt) > _MOST_PROMPT:
             raise ToolError(f"The prompt is too long: at most {_MOST_PROMPT} characters.")
         if len(self.all()) >= MOST:
             raise ToolError(f"There are {MOST} scheduled prompts already: delete one with CronDelete first.")
         if durable and self._context.file is None:
-            raise ToolError(
-                "Prompts outlive a session only in a folder that the user trusts: leave durable out."
-            )
+            raise ToolError("Durable prompts need a folder that the user trusts: omit durable.")
         if not durable and not self._context.lasting:
             raise ToolError(
-                "This session ends with its answer, so nothing can come later. Wait with Sleep, or leave it."
+                "This session ends with its answer, so a later prompt cannot run. Wait with Sleep instead."
             )
 
     async def _keep(self, file: ScheduleFile, wanted: Scheduled) -> None:
         try:
             await asyncio.to_thread(file.add, wanted)
         except (OSError, ValueError) as error:
-            raise ToolError(f"The scheduled prompt could not be kept: {error}") from error
+            raise ToolError(f"The scheduled prompt could not be saved: {error}") from error
 
     def _tell_once(self, text: str) -> None:
         if text != self._reported:
@@ -356,5 +356,5 @@ def _late(what: Scheduled, job: _Job) -> str:
     when = datetime.fromtimestamp(job.base).strftime("%Y-%m-%d %H:%M")
     return (
         f"A prompt was scheduled for {when}, when no session was open. Ask the user whether it should still "
-        f"be done, and do nothing of it before:\n\n{what.prompt}"
+        f"run, and wait for the answer:\n\n{what.prompt}"
     )

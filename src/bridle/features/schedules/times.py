@@ -123,7 +123,7 @@ def _field(text: str, name: str, least: int, most: int) -> frozenset[int]:
         match = _ITEM.fullmatch(item)
         if match is None:
             raise ValueError(
-                f"{item!r} is no {name}: use numbers, *, ranges such as 1-5 and steps such as */5"
+                f"{item!r} is not a valid {name}: use numbers, *, ranges such as 1-5 and steps such as */5"
             )
         first, last, step = (None if part is None else int(part) for part in match.groups())
         if first is None:
@@ -131,7 +131,7 @@ def _field(text: str, name: str, least: int, most: int) -> frozenset[int]:
         elif last is None:
             last = first if step is None else most
         if not least <= first <= last <= most or step == 0:
-            raise ValueError(f"{item!r} is no {name}: it goes from {least} to {most}")
+            raise ValueError(f"{item!r} is not a valid {name}: the range is {least} to {most}")
         found.update(range(first, last + 1, step or 1))
     return frozenset(found)
 

@@ -89,4 +89,4 @@ class SideQueue:
             if name not in self._reported:
                 self._reported.add(name)
                 reason = str(error) or "it took too long"
-                about[1].channel.emit(Noticed(f"Work in the background failed ({name}): {reason}", "info"))
+                about[1].channel.emit(Noticed(f"Background work failed ({name}): {reason}", "info"))

@@ -19,7 +19,7 @@ _CHATTER = re.compile(r"^(none|nothing|n/a|thanks?( you)?|ok(ay)?|looks good|gre
 _NEXT = """\
 You see the end of a conversation between a user and a coding agent. Write the one prompt that the user \
 will most likely \
-type next, in their language and manner, 2 to 12 words, no quotes. If it is not plain what comes next, \
+type next, in their language and manner, 2 to 12 words, no quotes. If the next prompt is not obvious, \
 answer NONE."""
 _RECAP = """\
 Say in one sentence of at most 40 words what this conversation is about, what is done, and what is next, \

@@ -38,7 +38,7 @@ def _skill(servers: McpServers, served: ServedSkill) -> Skill:
         try:
             result = await servers.read_resource(served.server, served.uri)
         except McpError as error:
-            raise ToolError(f"The skill {served.name} cannot be had: {error}") from error
+            raise ToolError(f"The skill {served.name} is not available: {error}") from error
         return _body(served, _text(result))
 
     return _Fetched(
@@ -54,7 +54,7 @@ def _body(served: ServedSkill, text: str) -> str:
     front = read_front(text, file=served.uri)
     if msgspec.to_builtins(front.values) != served.frontmatter:
         raise ToolError(
-            f"The skill {served.name} was not loaded: {served.server} had announced another header for it."
+            f"The skill {served.name} was not loaded: {served.server} announced a different header."
         )
     if len(served.files) < 2 and served.files:
         return front.body

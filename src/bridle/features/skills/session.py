@@ -227,7 +227,7 @@ class SessionSkills:
         self.catalog.reload()
         wrong = len(self.catalog.problems)
         count = len(self.names())
-        return f"{count} skills and commands are here" + (f", {wrong} with problems." if wrong else ".")
+        return f"{count} skills and commands found" + (f", {wrong} with problems." if wrong else ".")
 
     async def note_use(self, session: "Session", skill: Skill, text: str | None) -> None:
         """Count the use, and keep the text with the conversation where it is part of it."""

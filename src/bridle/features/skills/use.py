@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bridle.types.tool import Delegate
 
 _OWN_SOURCES = ("bundled", "managed")
-_NO_SHELL = "[A command stood here; the setting disableSkillShellExecution keeps skills from running any.]"
+_NO_SHELL = "[The command was not run: the setting disableSkillShellExecution is on.]"
 _LONGEST_RESULT = 100_000
 
 
@@ -95,9 +95,9 @@ async def use_skill(
             )
         )
         result = (
-            text_of([*report.content]).strip() or "The skill is done; the agent had nothing to say."
+            text_of([*report.content]).strip() or "The skill is done. The agent returned no text."
             if isinstance(report, AgentCompleted)
-            else f"The agent works on it in the background; its output goes to {report.output_file}."
+            else f"The agent works on it in the background. Its output goes to {report.output_file}."
         )
         return SkillDone(name=skill.name, agent_id=report.agent_id, result=result[:_LONGEST_RESULT])
     turn.prompt = replace(
@@ -233,11 +233,11 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
     from bridle.engine.calls.dispatch import dispatch
 
     if skill.shell != "bash":
-        raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is to be had.")
+        raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is available.")
     call = Call(id=f"skill_{new_uuid()}", name="Bash", input={"command": command})
     settled = await dispatch(call, turn, is_alone=_never)
-    if isinstance(settled, DeferredCall):
-        raise ToolError(f"The skill {skill.name} was not loaded: a hook put off its command {command!r}.")
+    if isinstance(settled, PutOff):
+        raise ToolError(f"The skill {skill.name} was not loaded: a hook deferred its command {command!r}.")
     output = settled.output
     said = output.content if isinstance(output.content, str) else text_of([*output.content])
     if output.is_error:

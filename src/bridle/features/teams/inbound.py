@@ -98,9 +98,9 @@ def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> AgentMessa
     try:
         came = msgspec.convert(values, ReceivedMessage)
     except msgspec.ValidationError as error:
-        raise MessageRefused("this is no message") from error
+        raise MessageRefused("this is not a message") from error
     if _ID.fullmatch(came.id) is None or not came.text.strip():
-        raise MessageRefused("this is no message")
+        raise MessageRefused("this is not a message")
     if len(came.text) > MOST_CHARS:
         raise MessageRefused(f"it has more than {MOST_CHARS:,} characters")
     summary = " ".join(came.summary.split())[:200]

@@ -204,9 +204,7 @@ class Membership:
             ToolError: the leader does not say.
         """
         if self._line is None:
-            return (
-                Contact(address="main", kind="main", status="is not there now; reads it when it is back"),
-            )
+            return (Contact(address="main", kind="main", status="not running; reads it when it is back"),)
         return (await self._call(ListRequest)).contacts
 
     async def _call(self, make: Callable[[int], ToLeader]) -> RequestReply:
@@ -277,7 +275,9 @@ class Membership:
             self._line = None
             for future in self._calls.values():
                 if not future.done():
-                    future.set_result(RequestReply(0, error="The leader of the team is gone: write again."))
+                    future.set_result(
+                        RequestReply(0, error="The leader of the team has ended: send the message again.")
+                    )
         began = time.monotonic()
         while not await self._reconnect():
             if self._state.status == "idle":
@@ -342,7 +342,7 @@ class Membership:
         try:
             main_mailbox(self.launch.storage).put(letter)
         except (MailboxFull, OSError, Locked) as fault:
-            self._inner.emit(Noticed(f"The report was not left for the leader: {fault}", "warning"))
+            self._inner.emit(Noticed(f"The report could not be saved for the leader: {fault}", "warning"))
 
     def _report_state(self, **changes: Any) -> None:
         spend = {model: _since(now, self._before.get(model)) for model, now in self._session.spend.items()}

@@ -95,11 +95,11 @@ class MessageRouter:
 
     def _letter(self, text: str, summary: str) -> AgentMessage:
         if not text.strip():
-            raise ToolError("The message is empty: say something.")
+            raise ToolError("The message is empty.")
         if len(text) > MOST_CHARS:
             raise ToolError(
-                f"The message has {len(text):,} characters, and {MOST_CHARS:,} are the most: write the rest "
-                "to a file and name it."
+                f"The message has {len(text):,} characters; the limit is {MOST_CHARS:,}. Write the rest to "
+                "a file and name it."
             )
         summary = " ".join(summary.split())[:200]
         return AgentMessage(
@@ -161,7 +161,7 @@ class MessageRouter:
         if agent_id == self._turn.session.agent_id:
             raise ToolError("That is you: write to another agent.")
         if task is not None and task.kind != "local_agent":
-            raise ToolError(f"{to} is a {task.kind.replace('_', ' ')}, which reads no messages.")
+            raise ToolError(f"{to} is a {task.kind.replace('_', ' ')}, which cannot get messages.")
         registry = self._agents.registry
         if notify and self._turn.session.agent_id is not None:
             registry.watchers.setdefault(agent_id, set()).add(self._turn.session.agent_id)
@@ -170,7 +170,7 @@ class MessageRouter:
             self._put(run.mail, letter, to)
             return Delivery(to=to, how="delivered")
         if run is not None:
-            # It is putting its things away; a message wakes it when that is done.
+            # It is putting its things away; a message resumes it when that is done.
             await run.over.wait()
         if self._team.processes is not None and (member := self._team.processes.find(agent_id)) is not None:
             self._wake(member, letter, to)
@@ -187,9 +187,7 @@ class MessageRouter:
 
     def _who_there_is(self) -> str:
         names = [task.name or task.id for task in self._tasks()][-_MOST_NAMED:]
-        return (
-            f"There are: {', '.join(names)}." if names else "There are no agents yet: start one with Agent."
-        )
+        return f"Agents: {', '.join(names)}." if names else "There are no agents yet: start one with Agent."
 
     def _wake(self, member: "MemberProcess", letter: AgentMessage, to: str) -> None:
         processes = self._team.processes
@@ -221,7 +219,7 @@ def _undelivered(to: str, fault: Exception) -> ToolError:
 def _contact(task: Task) -> Contact:
     seconds = round((task.ended or time.time()) - task.started)
     rests = "idle in its pane" if task.resident else task.status
-    status = f"at work for {seconds} s" if task.status == "running" else f"{rests}; a message wakes it"
+    status = f"at work for {seconds} s" if task.status == "running" else f"{rests}; a message resumes it"
     return Contact(
         address=task.name or task.id,
         kind="agent",

@@ -25,8 +25,8 @@ from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
 if TYPE_CHECKING:
     from bridle.features.teams.processes import MemberProcesses
 
-_CLOSED = "Its pane was closed before it was done; a message starts it again with all it knew."
-_DIED = "Its process ended before it was done; a message starts it again with all it knew."
+_CLOSED = "Its pane was closed before it was done; a message resumes it with all it knew."
+_DIED = "Its process ended before it was done; a message resumes it with all it knew."
 
 
 class PaneRun:
@@ -143,7 +143,7 @@ class PaneRun:
     async def _completed(self) -> AgentCompleted:
         work, state = self.work, self.member.state
         if state.error is not None:
-            so_far = f"\n\nIts last words before that:\n{state.text}" if state.text else ""
+            so_far = f"\n\nIts last message:\n{state.text}" if state.text else ""
             raise ToolError(f"The agent could not finish: {state.error}{so_far}")
         place = work.place
         usage = self._usage()

@@ -113,7 +113,7 @@ class PeerSocket:
             values = await lines.read(_object.decode) or {}
             letter = msgspec.convert(values.get("letter"), AgentMessage)
         except (BadLine, msgspec.ValidationError):
-            return "this is no message"
+            return "this is not a message"
         if self._token and values.get("token") != self._token:
             return "the token is wrong"
         if self._inbound == "refuse":
@@ -143,7 +143,7 @@ async def send_to_session(
     cards = await asyncio.to_thread(live_sessions, env, most=None)
     card = next((each for each in cards if each.socket == path), None)
     if card is None:
-        raise ToolError(f"{path!r} is no session of yours: ListAgents lists your sessions.")
+        raise ToolError(f"{path!r} is not a session of yours: ListAgents lists your sessions.")
     await send_to_socket(card.socket, letter, token=token, pid=card.pid)
 
 
@@ -156,14 +156,14 @@ async def send_to_socket(path: str, letter: AgentMessage, *, pid: int, token: st
     try:
         facts = os.lstat(path)
         if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.getuid():
-            raise ToolError(f"{path} is no socket of a session of yours: ListAgents lists your sessions.")
+            raise ToolError(
+                f"{path} is not the socket of a session of yours: ListAgents lists your sessions."
+            )
         async with asyncio.timeout(_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE)
             try:
                 if peer_of(writer.get_extra_info("socket")) not in (None, (pid, os.getuid())):
-                    raise ToolError(
-                        f"{path} belongs to another process by now: ListAgents lists your sessions."
-                    )
+                    raise ToolError(f"{path} belongs to another process now: ListAgents lists your sessions.")
                 lines = JsonLines(reader, writer)
                 await lines.send({"letter": letter, "token": token})
                 reply = await lines.read(_object.decode) or {}

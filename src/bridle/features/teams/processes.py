@@ -349,6 +349,6 @@ def _bound_to_us(work: Assignment) -> str | None:
     definition = work.definition
     bound = {"hooks": definition.hooks, "MCP servers": definition.mcp_servers, "skills": definition.skills}
     if work.fork or work.shape is not None:
-        return "it is bound to the conversation that it comes from"
+        return "it depends on the conversation that started it"
     named = [what for what, there in bound.items() if there]
     return f"its definition brings {' and '.join(named)} of its own" if named else None

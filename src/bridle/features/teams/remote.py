@@ -106,7 +106,7 @@ async def _deliver(client: HttpClient, name: str, remote: Remote, body: bytes) -
             f"{PREFIX}{name} did not answer, so it is not known whether it has the message. Find out "
             "before you send it again."
         ) from fault
-    raise ToolError(f"{PREFIX}{name} cannot be reached and has not got the message: {fault}") from fault
+    raise ToolError(f"{PREFIX}{name} cannot be reached and did not get the message: {fault}") from fault
 
 
 def _check(name: str, status: int, answer: Mapping[str, Any]) -> None:
@@ -115,14 +115,14 @@ def _check(name: str, status: int, answer: Mapping[str, Any]) -> None:
     Raises:
         ToolError: it did not take it.
     """
-    said = str(answer.get("error") or "it gives no reason")[:300].rstrip(".")
+    said = str(answer.get("error") or "no reason given")[:300].rstrip(".")
     match status:
         case 200 if answer.get("taken") is True:
             return
         case 401:
             raise ToolError(
-                f"{PREFIX}{name} does not know the key any more: the user gets a new address there with "
-                f"/remote-control and gives it here with: bridle remote add {name} <address>."
+                f"{PREFIX}{name} no longer accepts the key. The user gets a new address there with "
+                f"/remote-control and sets it here with: bridle remote add {name} <address>."
             )
         case 503:
             raise ToolError(f"{PREFIX}{name} cannot take the message now: {said}. Try again later.")

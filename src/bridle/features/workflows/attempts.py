@@ -50,7 +50,7 @@ class Attempts:
     def begin(self, member: AgentCall) -> asyncio.Task[Any]:
         """Let an agent work, unless it does or has.
 
-        It comes to its result, to None when it fails or is gone on without, or to `Refused`.
+        It comes to its result, to None when it fails or is skipped, or to `Refused`.
         """
         if member.work is not None and not member.work.cancelling():
             return member.work
@@ -183,7 +183,7 @@ class Attempts:
             self._context.journal.add(record)
         except OSError as error:
             why = error.strerror or error
-            self._log.fault(f"The result of {record.label} could not be kept: {why}", record.number)
+            self._log.fault(f"The result of {record.label} could not be saved: {why}", record.number)
 
     def _answered(self, agent_id: str) -> None:
         if (warm := self._warming.get(agent_id)) is not None:

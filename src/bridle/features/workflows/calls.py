@@ -70,7 +70,7 @@ class Calls:
             ToolError: the script has ended, or no agent may begin any more.
         """
         if self._script is None or self._script.done():
-            raise ToolError("The script has ended: once the run is over, resume does again what is missing.")
+            raise ToolError("The script has ended. When the run is over, resume it to run what is missing.")
         self._attempts.require_budget()
         self._attempts.put_back()
         self._log.reopen(member)

@@ -50,7 +50,7 @@ async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller:
     turn = Turn(caller.session, Prompt(content=typed, origin=caller.origin), caller.runtime)
     # Who types the name has approved it; a rule against it counts all the same.
     if launch.name and isinstance(doubt := objection(turn, "Workflow", "name", launch.name), Deny):
-        raise ToolError(f"The workflow {launch.name} may not be run: {doubt.reason}.")
+        raise ToolError(f"The workflow {launch.name} is not allowed: {doubt.reason}.")
     return await workflows.start(turn, launch, call_id=f"command_{new_uuid()}", typed=True)
 
 

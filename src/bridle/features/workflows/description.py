@@ -51,7 +51,7 @@ def _meta(script: str) -> WorkflowMeta | None:
 
 def _words(meta: WorkflowMeta | None, where: str) -> str:
     if meta is None:
-        return f"a workflow that does not say what it does. Script: {where}"
+        return f"a workflow without a description. Script: {where}"
     titles = ", ".join(phase.title for phase in meta.phases[:_MOST_PHASES])
     steps = f" Phases: {one_line(titles, _LONGEST)}." if titles else ""
     about = one_line(" ".join(meta.description.split()), _LONGEST).rstrip(".")

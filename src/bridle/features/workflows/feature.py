@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridle.types.turn import Prompt
 
 TOOL = "Workflow"
-OFF = "Workflows are turned off, so none can be begun: do the work without one."
+OFF = "Workflows are turned off: do the work without one."
 SESSION_WORKFLOWS: "Service[WorkflowsFeature]" = Service(
     "session workflows", missing="This session has no workflows."
 )
@@ -118,7 +118,7 @@ class WorkflowsFeature(Feature):
         was_allowed, self._was_allowed = self._was_allowed, self.allowed()
         if was_allowed and not self._was_allowed and (running := self.running):
             which = f"{', '.join(running[:_MOST_NAMED])} still {'runs' if len(running) == 1 else 'run'}"
-            self._tell(f"Workflows are turned off: {which}; /workflows <run> stop ends one.")
+            self._tell(f"Workflows are turned off: {which}. Stop one with /workflows <run> stop.")
 
     @property
     def offered(self) -> bool:

@@ -76,7 +76,7 @@ def read_request(payload: dict[str, Any], agents: "Agents", lead: "Turn", *, num
     """
     prompt = payload.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
-        raise ToolError("agent() needs a prompt that is a text and not empty.")
+        raise ToolError("agent() needs a prompt that is a non-empty string.")
     if len(prompt) > _LONGEST_PROMPT:
         raise ToolError(
             f"The prompt of agent() has more than {_LONGEST_PROMPT:,} characters: let it read a file."
@@ -106,10 +106,10 @@ def read_request(payload: dict[str, Any], agents: "Agents", lead: "Turn", *, num
 def _definition(wanted: str | None, agents: "Agents", lead: "Turn") -> AgentDefinition:
     name = WORKER.name if wanted is None else wanted
     if isinstance(doubt := objection(lead, "Agent", "subagent_type", name), Deny):
-        raise ToolError(f"agentType {name!r} may not be used: {doubt.reason}.")
+        raise ToolError(f"agentType {name!r} is not allowed: {doubt.reason}.")
     if wanted is None:
         return WORKER
     if (found := agents.find(wanted)) is not None:
         return found
     there = ", ".join(each.name for each in agents.definitions()) or "none"
-    raise ToolError(f"agentType {wanted!r} does not exist. There are: {there}.")
+    raise ToolError(f"agentType {wanted!r} does not exist. Available agents: {there}.")

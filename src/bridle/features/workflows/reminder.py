@@ -21,8 +21,8 @@ def reminder(guideline: str | None, *, listed: bool) -> str:
     size = size_line(guideline or "medium")
     load = "" if listed else f' Load the tool first: {SEARCH} with "select:Workflow".'
     return (
-        "<system-reminder>\nThe user wants this done thoroughly, with a workflow. Unless it is a small "
-        "thing, look around first, then write one with the Workflow tool: several agents on independent "
+        "<system-reminder>\nThe user wants this done thoroughly, with a workflow. Unless the task is "
+        "small, explore first, then write a workflow with the Workflow tool: several agents on independent "
         "parts, others that check what they found, and a last step that puts it together. Several workflows "
         "one after the other are fine. Tell the user in a sentence what you start."
         f"{load}{f' {size}' if size else ''}\n</system-reminder>"

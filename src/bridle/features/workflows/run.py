@@ -100,10 +100,10 @@ class WorkflowRun:
             self.folder.write(self.folder.script, self.plan.source.encode())
             self.folder.write_note(self._note("running"))
         except BlockingIOError as error:
-            text = f"Another process is at work on {self.plan.run_id}: stop it there, or wait for its end."
+            text = f"Another process is running {self.plan.run_id}: stop it there, or wait for its end."
             raise ToolError(text) from error
         except OSError as error:
-            raise ToolError(f"Nothing can be kept of the run: {error.strerror or error}.") from error
+            raise ToolError(f"The run cannot be saved: {error.strerror or error}.") from error
         known = len(journal)
         self._main = asyncio.create_task(self._run(journal, find))
         self._main.add_done_callback(self._leave)
@@ -132,7 +132,7 @@ class WorkflowRun:
     def pause(self) -> None:
         """Let no further agent begin; those at work finish."""
         self._slots.pause()
-        self._log.log("Paused: agents at work finish, no further one begins.")
+        self._log.log("Paused: agents at work finish, and no new ones start.")
 
     def go_on(self) -> None:
         """Let agents begin again."""
@@ -263,7 +263,7 @@ class WorkflowRun:
                 self.folder.write(self.folder.result, msgspec.json.encode(value) + b"\n")
             self.folder.write_note(self._note(_STATES[status]))
         except OSError as fault:
-            text = f"The end of the run {self.plan.run_id} could not be kept: {fault.strerror or fault}."
+            text = f"The result of the run {self.plan.run_id} could not be saved: {fault.strerror or fault}."
             self._channel.emit(Noticed(text, "warning"))
         if self._listed:
             self._tasks.change(self.task)

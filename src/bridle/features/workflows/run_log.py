@@ -131,7 +131,7 @@ class RunLog:
         if self._lines < _MOST_LINES:
             self._file.write(f"{line}\n")
         elif self._lines == _MOST_LINES:
-            self._file.write("(Further lines are left out.)\n")
+            self._file.write("(Further lines are not shown.)\n")
 
     def close(self, last: str) -> None:
         self._file.write(f"{last}\n")

@@ -36,7 +36,7 @@ def save(folder: RunFolder, runtime: Runtime, *, name: str | None, scope: Scope,
         base = os.path.join(runtime.workspace.start, ".claude")
     path = os.path.join(base, "workflows", f"{chosen}.js")
     if os.path.lexists(path) and not replace:
-        raise ToolError(f"{path} is there already: choose another name, or say --force to replace it.")
+        raise ToolError(f"{path} exists already: choose another name, or use --force to replace it.")
     write_atomic(path, _renamed(source, own, chosen).encode())
     return path
 

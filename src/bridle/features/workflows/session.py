@@ -184,7 +184,7 @@ def _take_over(own: RunFolder, other: RunFolder) -> None:
         own.take_over(other)
     except OSError as error:
         why = error.strerror or error
-        raise ToolError(f"What the run has finished cannot be taken over: {why}.") from error
+        raise ToolError(f"The results of the run cannot be reused: {why}.") from error
 
 
 def _all_left(storages: tuple[str, ...], known: frozenset[str]) -> list[RunView]:

@@ -148,7 +148,7 @@ def _earlier(folder: RunFolder) -> Source:
     try:
         note, text = folder.read_note(), folder.read_script()
     except (OSError, msgspec.MsgspecError) as error:
-        raise ToolError(f"What is kept of the run cannot be read: {error}.") from error
+        raise ToolError(f"The files of the run cannot be read: {error}.") from error
     return Source(text=text, meta=_meta(text, folder.script), args=note.args, origin=note.origin)
 
 

@@ -20,7 +20,7 @@ from bridle.types.services.delegation import AgentCompleted
 from bridle.types.services.tasks import Task
 
 _LONGEST_TEXT = 200_000
-_CUT = "\n(The rest is left out.)"
+_CUT = "\n(The rest is not shown.)"
 
 WORKER = AgentDefinition(
     name="workflow-worker",
@@ -79,7 +79,7 @@ def result_of(done: AgentCompleted, *, shaped: bool) -> Any:
     """
     if shaped:
         if done.structured is UNSET:
-            raise ToolError("It ended without an answer that fits the schema.")
+            raise ToolError("It ended without an answer that matches the schema.")
         return done.structured
     text = done.text
     return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + _CUT

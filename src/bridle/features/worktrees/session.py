@@ -53,7 +53,7 @@ class SessionWorktree:
         workspace = self._runtime.workspace
         visit = workspace.worktree
         if visit is None:
-            raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
+            raise ToolError("The session has not entered a work tree, so there is none to leave.")
         gone = await self._remove(visit, discard=discard) if remove else False
         _move_back(workspace, visit)
         self._note(None)
@@ -111,7 +111,7 @@ class SessionWorktree:
         known = [os.path.realpath(each) for each in git.worktrees(workspace.cwd)]
         # A leftover entry can name a folder that is gone, or that belongs to another repository now.
         if wanted not in known or git.find_root(wanted) != wanted or _main(wanted) != known[0]:
-            raise ToolError(f"{path} is no work tree of this repository: `git worktree list` names them.")
+            raise ToolError(f"{path} is not a work tree of this repository. `git worktree list` lists them.")
         return wanted
 
     async def _remove(self, visit: EnteredWorktree, *, discard: bool) -> bool:
@@ -126,7 +126,7 @@ class SessionWorktree:
             elif not (gone := await worktrees.remove_unused(tree, env)):
                 raise ToolError(
                     f"{visit.path} holds {await worktrees.work_in(tree, env)}. Leave it with the action "
-                    "keep, or ask the user whether that may be lost and then give discard_changes."
+                    "keep, or ask the user whether to discard that and then set discard_changes."
                 )
             return gone
         if not discard:

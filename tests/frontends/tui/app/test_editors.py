@@ -49,7 +49,7 @@ async def test_footer_shows_the_editor_and_where_the_user_is_in_it(tmp_path: Pat
         await terminal.until_text("It is a file.")
         assert "lines 1-2 of" in json.dumps(terminal.asked[0]["messages"])
         await editor.stop()
-        await terminal.until_text("Neovim: not there")
+        await terminal.until_text("Neovim: not connected")
 
 
 async def test_terminal_that_is_no_editors_is_not_linked_until_the_user_wants_it(tmp_path: Path):
