@@ -17,7 +17,7 @@ from bridle.types.permission import Effect
 from bridle.types.services.workflows import read_arguments
 from tests.fakes.commanded import Commanded
 from tests.fakes.processes import eventually
-from tests.fakes.workflows import Workshop, answer_of, save, workshop
+from tests.fakes.workflows import WorkflowSession, answer_of, save, workflow_session
 
 _ENV = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
 
@@ -25,7 +25,7 @@ _ENV = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
 class _Desk:
     """A command line for a session with workflows."""
 
-    def __init__(self, made: Workshop, commanded: Commanded) -> None:
+    def __init__(self, made: WorkflowSession, commanded: Commanded) -> None:
         self.made = made
         self.context = commanded.context
 
@@ -39,7 +39,7 @@ class _Desk:
 
 @asynccontextmanager
 async def _desk(folder: Path, scripts: dict[str, Any]) -> AsyncGenerator[_Desk]:
-    async with workshop(folder, scripts, env=_ENV) as made:
+    async with workflow_session(folder, scripts, env=_ENV) as made:
         commanded = Commanded(folder)
         commanded.server.runtime = made.team.runtime
         yield _Desk(made, commanded)
@@ -101,7 +101,7 @@ async def test_a_stopped_run_is_gone_on_with_where_it_was(tmp_path: Path):
         assert "is stopped" in await desk.say(f"{run_id} stop")
         assert "1 results known from before" in await desk.say(f"{run_id} resume")
         _, task = await desk.made.team.over(2)
-        assert len(desk.made.team.minds.requests("a")) == 1
+        assert len(desk.made.team.models.requests("a")) == 1
     assert answer_of(task) == '["A","B"]'
 
 
@@ -163,4 +163,4 @@ def test_arguments_are_json_where_they_are_an_object_or_a_list(text: str, args: 
 
 
 async def _asked(desk: _Desk, key: str) -> None:
-    await eventually(lambda: desk.made.team.minds.requests(key))
+    await eventually(lambda: desk.made.team.models.requests(key))

@@ -14,7 +14,7 @@ from bridle.engine.runtime import Runtime
 from bridle.features.agents.feature import AGENTS, AgentsFeature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.teams.feature import TEAM, TeamsFeature
-from bridle.features.teams.feature import Team as Mates
+from bridle.features.teams.feature import Team as SessionTeam
 from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import ScriptedProvider, SeenRequest
 from bridle.tools.agent import TOOL as AGENT
@@ -53,8 +53,8 @@ async def touch(input: TouchInput, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(content="done", data={})
 
 
-class FakeMinds:
-    """Answers each conversation from its own script: the one whose key stands last in the conversation."""
+class ScriptedModels:
+    """Answers each conversation from its own script: the one whose key comes last in the conversation."""
 
     def __init__(self, scripts: Mapping[str, Sequence[Any]]) -> None:
         self.scripts = {key: ScriptedProvider(lines) for key, lines in scripts.items()}
@@ -79,13 +79,15 @@ class FakeMinds:
 
 
 class Team:
-    """A main thread, whom it can hand work to, and what happened."""
+    """A main thread with its agents and the tasks that have ended."""
 
-    def __init__(self, session: Session, runtime: Runtime, channel: FakeChannel, minds: FakeMinds) -> None:
+    def __init__(
+        self, session: Session, runtime: Runtime, channel: FakeChannel, models: ScriptedModels
+    ) -> None:
         self.session = session
         self.runtime = runtime
         self.channel = channel
-        self.minds = minds
+        self.models = models
         self.ended: list[Task] = []
 
     @property
@@ -95,7 +97,7 @@ class Team:
         return found
 
     @property
-    def mates(self) -> Mates:
+    def session_team(self) -> SessionTeam:
         found = self.runtime.features.find(TEAM)
         assert found is not None
         return found
@@ -140,7 +142,7 @@ async def team(
     place = TranscriptPath(cwd=str(folder), env=variables, warn=print)
     session = make_session("s1", place, make_writer(str(folder / "s1.jsonl"), place))
     session.swap(model="model-a", mode="bypassPermissions")
-    minds = FakeMinds(scripts)
+    models = ScriptedModels(scripts)
     made: list[Team] = []
 
     def on_change(task: Task) -> None:
@@ -151,14 +153,14 @@ async def team(
 
     shells = BackgroundShells(str(folder / "storage"), on_change=on_change)
     runtime = msgspec.structs.replace(
-        make_runtime(folder, minds, AGENT, *tools, channel=channel),
+        make_runtime(folder, models, AGENT, *tools, channel=channel),
         workspace=Workspace(str(folder), tasks=shells),
         env=variables,
     )
     runtime = with_records(runtime, transcript=str(folder / "s1.jsonl"))
     registry = AgentRegistry(AgentSetup(found=lambda: agents, **setup), variables)
     runtime = change(with_feature(runtime, TeamsFeature(), AgentsFeature(Agents(registry))))
-    made.append(Team(session, runtime, channel, minds))
+    made.append(Team(session, runtime, channel, models))
     try:
         yield made[0]
     finally:

@@ -27,7 +27,7 @@ from tests.fakes.agents import Team, team
 META = "export const meta = {name: 'test', description: 'A test.'}\n"
 
 
-class Workshop:
+class WorkflowSession:
     """A team that can run workflows."""
 
     def __init__(self, made: Team) -> None:
@@ -69,7 +69,7 @@ def answer_of(task: Task) -> str:
 
 
 @asynccontextmanager
-async def workshop(
+async def workflow_session(
     folder: Path,
     scripts: Mapping[str, Sequence[Any]],
     *tools: Tool,
@@ -77,7 +77,7 @@ async def workshop(
     ultracode: bool = False,
     change: Callable[[Runtime], Runtime] = lambda runtime: runtime,
     **more: Any,
-) -> AsyncGenerator[Workshop]:
+) -> AsyncGenerator[WorkflowSession]:
     """A session in `folder` whose saved workflows are in `.claude/workflows`."""
     saved = Root(kind="workflows", path=str(folder / ".claude" / "workflows"), source="project")
     files = WorkflowFiles(Index(str(folder / "index")), lambda: (saved,))
@@ -91,7 +91,7 @@ async def workshop(
 
     async with team(folder, scripts, WORKFLOW, *tools, change=with_workflows, **more) as made:
         try:
-            yield Workshop(made)
+            yield WorkflowSession(made)
         finally:
             await workflows.close()
 

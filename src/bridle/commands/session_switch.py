@@ -96,7 +96,7 @@ def _go_to_worktree(context: CommandContext) -> str:
     if session.worktree is None:
         return ""
     try:
-        visit = SessionWorktree(context.runtime, session).go_on_in(session.worktree)
+        visit = SessionWorktree(context.runtime, session).resume_in(session.worktree)
     except ToolError as error:
         return f" It was in a work tree and continues in {context.workspace.cwd}: {error}"
     if visit is None:

@@ -70,7 +70,7 @@ async def _direct(
 
 async def _resume(view: RunView, runs: SessionWorkflows, context: CommandContext) -> str:
     if view.live:
-        _live(view, runs).go_on()
+        _live(view, runs).resume()
         return f"{view.run_id} continues."
     if (known := context.runtime.features.find(SESSION_WORKFLOWS)) is not None:
         known.want()

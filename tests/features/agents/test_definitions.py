@@ -190,7 +190,7 @@ async def test_the_model_is_chosen_by_call_definition_variable_and_parent(
     tmp_path: Path, call: dict[str, Any], own: str | None, env: dict[str, str], model: str
 ):
     made = await _started(tmp_path, _agent(model=own), call, env=env, resolve_model=_in_full)
-    assert made.minds.requests("job")[0].model == model
+    assert made.models.requests("job")[0].model == model
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ async def test_skills_reminder_and_appended_text_reach_the_agent(tmp_path: Path)
         skill=_skill,
         appended="At the end.",
     )
-    request = made.minds.requests("job")[0]
+    request = made.models.requests("job")[0]
     assert request.system[0]["text"] == "p\n\nAt the end."
     text = json.dumps(request.messages)
     assert "The skill." in text and "Do not forget." in text
@@ -260,7 +260,7 @@ def test_no_name_leads_out_of_the_memory_folder(tmp_path: Path):
         assert Path(folder).resolve().parent == tmp_path / ".claude" / "agent-memory"
 
 
-def test_the_listing_names_everybody_in_one_line_each():
+def test_listing_has_one_line_for_each_agent():
     host = Agents(AgentRegistry(AgentSetup(), {}))
     assert host.take_from_host({"mine": {"description": "two\nlines", "prompt": "p"}, "bad": 3}) != ()
     listing = host.listing()
@@ -276,7 +276,7 @@ _LOOKS = ["Bash", "CallTool", "Glob", "Grep", "Read", "ToolSearch"]
 
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize(
-    ("name", "told", "later"),
+    ("name", "listed", "later"),
     [
         ("Explore", _LOOKS, {"WebFetch", "WebSearch"}),
         ("Plan", _LOOKS, {"WebFetch", "WebSearch"}),
@@ -286,12 +286,12 @@ _LOOKS = ["Bash", "CallTool", "Glob", "Grep", "Read", "ToolSearch"]
     ],
 )
 def test_a_built_in_agent_has_only_tools_that_it_can_use(
-    name: str, told: list[str], later: set[str], background: bool
+    name: str, listed: list[str], later: set[str], background: bool
 ):
     definition = next(each for each in BUILTIN if each.name == name)
     toolbox = _offered(definition, background=background)
-    assert [each["name"] for each in toolbox.definitions()] == told
-    assert set(toolbox.names()) - set(told) == later
+    assert [each["name"] for each in toolbox.definitions()] == listed
+    assert set(toolbox.names()) - set(listed) == later
     assert toolbox.find("Edit") is None or name == "statusline-setup"
 
 
@@ -312,7 +312,7 @@ def _offered(definition: AgentDefinition, *, background: bool) -> AgentToolbox:
     return AgentToolbox(box, select(definition, AgentPosition(background=background)).takes)
 
 
-def test_an_agent_that_cannot_search_is_told_all_its_tools():
+def test_an_agent_that_cannot_search_gets_all_its_tools():
     own = choose(base=("Read", "WebFetch", "NotebookEdit"))
     box = DeferredToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
     some = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch")), AgentPosition()).takes)

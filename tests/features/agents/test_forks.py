@@ -1,4 +1,4 @@
-"""Forks share the prefix of the conversation that they come from, and agents can go on later."""
+"""Forks share the prefix of the conversation that they come from, and agents can be resumed."""
 
 import asyncio
 import json
@@ -52,18 +52,18 @@ async def test_a_fork_continues_the_conversation_with_the_same_prefix_to_the_byt
     async with team(tmp_path, scripts, echo, env=_FORKS) as made:
         await made.prompt(f"{long} <main>")
         await made.over(2)
-    parent = _bytes(made.minds.requests("main")[0])
-    left, right = (_bytes(made.minds.requests(key)[0]) for key in ("left", "right"))
+    parent = _bytes(made.models.requests("main")[0])
+    left, right = (_bytes(made.models.requests(key)[0]) for key in ("left", "right"))
     assert _shared(parent, left) / len(parent) >= 0.98
     shared = _shared(left, right)
     assert left[shared:].startswith(b"left>") and right[shared:].startswith(b"right>")
-    messages = made.minds.requests("left")[0].messages
+    messages = made.models.requests("left")[0].messages
     assert [block["type"] for block in _blocks(messages[-2])] == ["text", "tool_use", "tool_use"]
     *results, text = _blocks(messages[-1])
     assert [block["content"] for block in results] == [PLACEHOLDER, PLACEHOLDER]
     assert text["text"].startswith("<fork-boilerplate>")
     assert text["text"].endswith("<fork-directive><left>")
-    assert made.minds.requests("left")[0].tools == made.minds.requests("main")[0].tools
+    assert made.models.requests("left")[0].tools == made.models.requests("main")[0].tools
 
 
 async def test_a_fork_waits_for_the_whole_answer_of_its_parent(tmp_path: Path):
@@ -75,11 +75,11 @@ async def test_a_fork_waits_for_the_whole_answer_of_its_parent(tmp_path: Path):
     async with team(tmp_path, scripts, env=_FORKS) as made, asyncio.timeout(50):
         turn = asyncio.create_task(made.prompt())
         await made.channel.seen(lambda event: type(event).__name__ == "ToolStarted")
-        assert made.minds.requests("left") == []
+        assert made.models.requests("left") == []
         go.set()
         await turn
         await made.over()
-    answer = made.minds.requests("left")[0].messages[-2]
+    answer = made.models.requests("left")[0].messages[-2]
     assert [block["type"] for block in _blocks(answer)] == ["tool_use", "text"]
 
 
@@ -90,7 +90,7 @@ async def test_a_fork_does_not_fork(tmp_path: Path):
     }
     async with team(tmp_path, scripts, env=_FORKS) as made:
         await made.prompt()
-    refused = made.minds.requests("left")[1].messages[-1]["content"]
+    refused = made.models.requests("left")[1].messages[-1]["content"]
     assert "cannot fork again" in json.dumps(refused)
 
 
@@ -102,7 +102,7 @@ async def test_without_fork_mode_a_call_without_a_type_is_for_the_general_agent(
     async with team(tmp_path, scripts) as made:
         await made.prompt()
     assert made.result("call-1")["agentType"] == "general-purpose"
-    assert len(made.minds.requests("left")[0].messages) == 1
+    assert len(made.models.requests("left")[0].messages) == 1
 
 
 async def _resumed(made: Team, agent_id: str, prompt: str) -> str:
@@ -113,7 +113,7 @@ async def _resumed(made: Team, agent_id: str, prompt: str) -> str:
     return tasks[-1].result
 
 
-async def test_an_agent_goes_on_with_all_that_it_knew(tmp_path: Path):
+async def test_a_resumed_agent_has_all_that_it_knew(tmp_path: Path):
     scripts = {
         "main": [
             says(
@@ -134,12 +134,12 @@ async def test_an_agent_goes_on_with_all_that_it_knew(tmp_path: Path):
     async with team(tmp_path, scripts, echo, agents=[_HELPER]) as made:
         await made.prompt()
         assert await _resumed(made, "bob", "<more>") == "second report"
-    sent = json.dumps(made.minds.requests("more")[0].messages)
+    sent = json.dumps(made.models.requests("more")[0].messages)
     assert "seen" in sent and "first report" in sent
-    assert made.minds.requests("more")[0].system[0]["text"] == "You help."
+    assert made.models.requests("more")[0].system[0]["text"] == "You help."
 
 
-async def test_a_fork_goes_on_from_where_it_was(tmp_path: Path):
+async def test_a_resumed_fork_continues_where_it_was(tmp_path: Path):
     scripts = {
         "main": [says("A thought.", _fork("<left>", run_in_background=False)), says("ok")],
         "left": [says("left report")],
@@ -149,11 +149,11 @@ async def test_a_fork_goes_on_from_where_it_was(tmp_path: Path):
         await made.prompt()
         agent_id = made.result("call-1")["agentId"]
         assert await _resumed(made, agent_id, "<more>") == "second report"
-    first, second = made.minds.requests("left")[0].messages, made.minds.requests("more")[0].messages
+    first, second = made.models.requests("left")[0].messages, made.models.requests("more")[0].messages
     assert second[: len(first)] == first
 
 
-async def test_an_agent_whose_type_is_gone_goes_on_as_the_general_one(tmp_path: Path):
+async def test_an_agent_whose_type_is_gone_is_resumed_as_the_general_one(tmp_path: Path):
     agents = [_HELPER]
     scripts = {
         "main": [
@@ -174,7 +174,7 @@ async def test_an_agent_whose_type_is_gone_goes_on_as_the_general_one(tmp_path: 
     assert made.ended[-1].agent_type == "general-purpose"
 
 
-async def test_nobody_can_go_on_who_never_was(tmp_path: Path):
+async def test_an_unknown_agent_cannot_be_resumed(tmp_path: Path):
     async with team(tmp_path, {"main": []}) as made:
         turn = Turn(made.session, Prompt(content="x", origin=TYPED), made.runtime)
         for unknown in ("a0123456789abcdef", "../../s1"):

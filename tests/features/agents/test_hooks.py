@@ -1,4 +1,4 @@
-"""Hooks hear of agents, and agents bring hooks of their own."""
+"""Hooks run at the start and the end of agents, and agents bring hooks of their own."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from bridle.tools.agent import TOOL as AGENT
 from bridle.tools.tasks.task_create import TOOL as CREATE
 from bridle.tools.tasks.task_update import TOOL as UPDATE
 from bridle.types.agent import AgentDefinition
-from tests.fakes.agents import FakeMinds, echo
+from tests.fakes.agents import ScriptedModels, echo
 from tests.fakes.hooked import hooked, output
 
 _HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
@@ -35,9 +35,9 @@ def _with_agents(**setup: Any) -> Any:
     return change
 
 
-async def test_hooks_hear_of_the_start_and_the_stop_of_an_agent_with_its_id(tmp_path: Path):
-    minds = FakeMinds({"main": [says(_CALL), says("ok")], "job": [says("report")]})
-    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+async def test_hooks_get_the_start_and_the_stop_of_an_agent_with_its_id(tmp_path: Path):
+    models = ScriptedModels({"main": [says(_CALL), says("ok")], "job": [says("report")]})
+    async with hooked(tmp_path, models, AGENT, change=_with_agents()) as made:
         for event in ("SubagentStart", "SubagentStop", "Stop", "UserPromptSubmit"):
             made.listen(event, output(event, additionalContext="From a hook.") if "Start" in event else None)
         await made.prompt("<main>")
@@ -49,54 +49,54 @@ async def test_hooks_hear_of_the_start_and_the_stop_of_an_agent_with_its_id(tmp_
         assert stop["agent_transcript_path"].endswith(f"/subagents/agent-{agent_id}.jsonl")
         assert [input["last_assistant_message"] for input in made.inputs("Stop")] == ["ok"]
         assert [input["prompt"] for input in made.inputs("UserPromptSubmit")] == ["<main>"]
-    assert "From a hook." in msgspec.json.encode(minds.requests("job")[0].messages).decode()
+    assert "From a hook." in msgspec.json.encode(models.requests("job")[0].messages).decode()
 
 
 async def test_a_stop_hook_can_send_an_agent_back_to_work(tmp_path: Path):
-    minds = FakeMinds({"main": [says(_CALL), says("ok")], "job": [says("too short"), says("better")]})
+    models = ScriptedModels({"main": [says(_CALL), says("ok")], "job": [says("too short"), says("better")]})
 
     def reply(input: dict[str, Any]) -> Any:
         again = input["last_assistant_message"] == "too short"
         return {"decision": "block", "reason": "Say more."} if again else None
 
-    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+    async with hooked(tmp_path, models, AGENT, change=_with_agents()) as made:
         made.listen("SubagentStop", reply)
         await made.prompt("<main>")
         assert [input["stop_hook_active"] for input in made.inputs("SubagentStop")] == [False, True]
-    assert "Say more." in msgspec.json.encode(minds.requests("job")[1].messages).decode()
-    assert "better" in msgspec.json.encode(minds.requests("main")[1].messages).decode()
+    assert "Say more." in msgspec.json.encode(models.requests("job")[1].messages).decode()
+    assert "better" in msgspec.json.encode(models.requests("main")[1].messages).decode()
 
 
 async def test_hooks_of_an_agent_listen_while_it_works_and_to_it_alone(tmp_path: Path):
-    minds = FakeMinds(
+    models = ScriptedModels(
         {
             "main": [says(_CALL), says(calls("Echo", text="mine")), says("ok")],
             "job": [says(calls("Echo", text="its")), says("report")],
         }
     )
-    heard: list[str] = []
+    texts: list[str] = []
 
-    def hear(input: dict[str, Any]) -> None:
-        heard.append(input["tool_input"]["text"])
+    def note(input: dict[str, Any]) -> None:
+        texts.append(input["tool_input"]["text"])
 
     made_here: list[Any] = []
 
     def add(definition: AgentDefinition, agent_id: str) -> Any:
-        hook = from_host("PreToolUse", FunctionHook(function=hear))
+        hook = from_host("PreToolUse", FunctionHook(function=note))
         entry: Entry = msgspec.structs.replace(
             hook, scope=agent_id, origin=Origin(source="session", owner=definition.name)
         )
         return made_here[0].hooks.add([entry])
 
-    async with hooked(tmp_path, minds, AGENT, echo, change=_with_agents(add_hooks=add)) as made:
+    async with hooked(tmp_path, models, AGENT, echo, change=_with_agents(add_hooks=add)) as made:
         made_here.append(made)
         await made.prompt("<main>")
-        assert heard == ["its"]
+        assert texts == ["its"]
         assert not made.hooks.listens_to("PreToolUse")
 
 
 async def test_hooks_may_refuse_a_task_of_the_list_and_its_end(tmp_path: Path):
-    minds = FakeMinds(
+    models = ScriptedModels(
         {
             "main": [
                 says(calls("TaskCreate", subject="bad", description="")),
@@ -107,7 +107,7 @@ async def test_hooks_may_refuse_a_task_of_the_list_and_its_end(tmp_path: Path):
         }
     )
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
-    async with hooked(tmp_path, minds, CREATE, UPDATE, env=env) as made:
+    async with hooked(tmp_path, models, CREATE, UPDATE, env=env) as made:
         made.listen(
             "TaskCreated",
             lambda input: (
@@ -128,11 +128,11 @@ async def test_hooks_may_refuse_a_task_of_the_list_and_its_end(tmp_path: Path):
     assert msgspec.json.decode((folder / "2.json").read_bytes())["status"] == "pending"
 
 
-async def test_a_hook_makes_the_place_of_an_isolated_agent_and_hears_when_it_is_done_with(tmp_path: Path):
+async def test_a_hook_makes_and_removes_the_work_tree_of_an_isolated_agent(tmp_path: Path):
     place = tmp_path / "made-by-hook"
     place.mkdir()
-    minds = FakeMinds({"main": [says(_CALL_APART), says("ok")], "job": [says("report")]})
-    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+    models = ScriptedModels({"main": [says(_CALL_APART), says("ok")], "job": [says("report")]})
+    async with hooked(tmp_path, models, AGENT, change=_with_agents()) as made:
         made.listen("WorktreeCreate", output("WorktreeCreate", worktreePath=str(place)))
         made.listen("WorktreeRemove")
         made.listen("SubagentStop")
@@ -144,8 +144,8 @@ async def test_a_hook_makes_the_place_of_an_isolated_agent_and_hears_when_it_is_
 
 
 async def test_an_agent_without_the_place_that_a_hook_refuses_is_not_started(tmp_path: Path):
-    minds = FakeMinds({"main": [says(_CALL_APART), says("ok")]})
-    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+    models = ScriptedModels({"main": [says(_CALL_APART), says("ok")]})
+    async with hooked(tmp_path, models, AGENT, change=_with_agents()) as made:
         made.listen("WorktreeCreate", output("WorktreeCreate"))
         await made.prompt("<main>")
-    assert "made none" in msgspec.json.encode(minds.requests("main")[1].messages).decode()
+    assert "made none" in msgspec.json.encode(models.requests("main")[1].messages).decode()

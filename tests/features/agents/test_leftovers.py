@@ -29,12 +29,12 @@ def _start(*, waits: bool = True, **more: Any) -> Any:
     )
 
 
-def _pausing(go_on: asyncio.Event) -> Tool:
+def _pausing(released: asyncio.Event) -> Tool:
     @tool("mcp__t__pause", EchoInput, read_only=True)
     async def pause(input: EchoInput, ctx: ToolContext) -> ToolOutput:
         """Wait."""
-        await go_on.wait()
-        return ToolOutput(content="went on", data={})
+        await released.wait()
+        return ToolOutput(content="done waiting", data={})
 
     return pause
 
@@ -59,25 +59,25 @@ async def test_a_number_stands_for_the_level_of_effort_that_covers_it(
     scripts = {"main": [says(_start(effort=number)), says("ok")], "job": [says("done")]}
     async with team(tmp_path, scripts, agents=[_HELPER], change=_with_efforts) as made:
         await made.prompt()
-        (asked,) = made.minds.requests("job")
+        (asked,) = made.models.requests("job")
     assert asked.request.effort == level
 
 
-async def test_an_agent_that_somebody_waits_for_can_go_on_in_the_background(tmp_path: Path):
-    go_on = asyncio.Event()
+async def test_an_agent_in_the_foreground_can_be_moved_to_the_background(tmp_path: Path):
+    released = asyncio.Event()
     scripts = {
         "main": [says(_start()), says("ok")],
         "job": [says(calls("mcp__t__pause", text="")), says("the report")],
     }
-    async with team(tmp_path, scripts, _pausing(go_on), agents=[_HELPER]) as made:
+    async with team(tmp_path, scripts, _pausing(released), agents=[_HELPER]) as made:
         turn = asyncio.create_task(made.prompt())
-        await eventually(lambda: made.minds.requests("job"))
+        await eventually(lambda: made.models.requests("job"))
         assert made.agents.move_to_background() == 1
         assert made.agents.move_to_background() == 0
         async with asyncio.timeout(50):
             await turn
         data = made.result("call-1")
-        go_on.set()
+        released.set()
         (task,) = await made.over()
 
     assert data["status"] == "async_launched"
@@ -88,7 +88,7 @@ async def test_a_moved_agent_can_still_be_stopped(tmp_path: Path):
     scripts = {"main": [says(_start()), says("ok")], "job": [says(calls("mcp__t__pause", text=""))]}
     async with team(tmp_path, scripts, _pausing(asyncio.Event()), agents=[_HELPER]) as made:
         turn = asyncio.create_task(made.prompt())
-        await eventually(lambda: made.minds.requests("job"))
+        await eventually(lambda: made.models.requests("job"))
         made.agents.move_to_background()
         await turn
         assert await made.agents.stop_all() == 1
@@ -121,13 +121,13 @@ async def test_a_report_says_when_the_branch_would_conflict(tmp_path: Path):
         "main": [says(_start(isolation="worktree")), says("ok")],
         "job": [says(change), says(calls("mcp__t__pause", text="")), says("done")],
     }
-    go_on = asyncio.Event()
-    async with team(project, scripts, BASH, _pausing(go_on), agents=[_HELPER], env=_ENV) as made:
+    released = asyncio.Event()
+    async with team(project, scripts, BASH, _pausing(released), agents=[_HELPER], env=_ENV) as made:
         turn = asyncio.create_task(made.prompt())
-        await eventually(lambda: len(made.minds.requests("job")) == 2)
+        await eventually(lambda: len(made.models.requests("job")) == 2)
         await asyncio.to_thread(commit, project, "ours", file="ours\n")
-        go_on.set()
+        released.set()
         await turn
-        text = str(made.minds.requests("main")[1].messages[-1]["content"])
+        text = str(made.models.requests("main")[1].messages[-1]["content"])
     assert "Merging its branch now would conflict in file." in text
     assert "worktree-agent-" in git(project, "branch")

@@ -1,4 +1,4 @@
-"""Agents that somebody waits for, and agents in the background."""
+"""Agents in the foreground and in the background."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ async def test_an_agent_has_a_conversation_of_its_own_and_its_last_text_is_the_r
     async with team(tmp_path, scripts, echo, agents=[_HELPER]) as made:
         outcome = await made.prompt()
     assert outcome.text == "It said so."
-    first = made.minds.requests("job")[0]
+    first = made.models.requests("job")[0]
     assert [block["text"] for block in first.system] == ["You help."]
     assert "<main>" not in json.dumps(first.messages)
     data = made.result("call-1")
@@ -56,7 +56,7 @@ async def test_an_agent_has_a_conversation_of_its_own_and_its_last_text_is_the_r
     assert data["content"] == [{"type": "text", "text": "The report."}]
     assert (data["totalToolUseCount"], data["totalTokens"]) == (1, 15)
     assert data["resolvedModel"] == "model-a"
-    assert "Looking" not in json.dumps(made.minds.requests("main")[-1].messages)
+    assert "Looking" not in json.dumps(made.models.requests("main")[-1].messages)
 
 
 async def test_its_lines_are_a_side_chain_in_a_file_of_their_own(tmp_path: Path):
@@ -128,7 +128,7 @@ async def test_the_budget_of_the_session_stops_its_agents(tmp_path: Path):
     ) as made:
         outcome = await made.prompt()
     assert outcome.subtype == "error_max_budget_usd"
-    assert len(made.minds.requests("job")) < 6
+    assert len(made.models.requests("job")) < 6
     assert made.result("call-1")["partial"] is True
 
 
@@ -152,12 +152,12 @@ async def test_at_its_limit_of_turns_an_agent_leaves_what_it_has(tmp_path: Path)
     assert (data["partial"], data["content"]) == (True, [{"type": "text", "text": "Second."}])
 
 
-async def test_a_failing_service_is_a_result_and_the_parent_goes_on(tmp_path: Path):
+async def test_a_failing_service_is_a_result_and_the_parent_continues(tmp_path: Path):
     fault = ProviderError("No key.", kind="authentication_failed", status=401)
-    scripts = {"main": [says(_call()), says("I go on.")], "job": [fault]}
+    scripts = {"main": [says(_call()), says("I continue.")], "job": [fault]}
     async with team(tmp_path, scripts, agents=[_HELPER]) as made:
         outcome = await made.prompt()
-    assert outcome.text == "I go on."
+    assert outcome.text == "I continue."
     assert "No key." in made.result("call-1")
     assert made.ended[0].status == "failed"
 
@@ -244,13 +244,13 @@ async def test_stopping_an_agent_that_is_waited_for_leaves_the_parent_at_work(tm
         began.set()
         await asyncio.Event().wait()
 
-    scripts = {"main": [says(_call()), says("I go on.")], "job": [says("x", closed=False, then=hang)]}
+    scripts = {"main": [says(_call()), says("I continue.")], "job": [says("x", closed=False, then=hang)]}
     async with team(tmp_path, scripts, agents=[_HELPER]) as made, asyncio.timeout(50):
         turn = asyncio.create_task(made.prompt())
         await began.wait()
         (task,) = made.agents.running()
         await made.runtime.workspace.tasks.stop(task.id)
-        assert (await turn).text == "I go on."
+        assert (await turn).text == "I continue."
     assert "stopped" in made.result("call-1")
 
 
@@ -327,7 +327,7 @@ async def test_agents_start_agents_up_to_a_depth_and_wait_for_them(tmp_path: Pat
     async with team(tmp_path, scripts, agents=[_HELPER]) as made:
         await made.prompt()
     assert [task.depth for task in made.ended] == [3, 2, 1]
-    tools = [{tool["name"] for tool in made.minds.requests(key)[0].tools} for key in ("one", "two", "three")]
+    tools = [{tool["name"] for tool in made.models.requests(key)[0].tools} for key in ("one", "two", "three")]
     assert [("Agent" in names) for names in tools] == [True, True, False]
     assert {each.call_id for each in made.channel.of(FromAgent)} == {"call-1"}
 
@@ -364,7 +364,7 @@ async def test_in_auto_mode_a_reviewer_may_warn_of_the_work(tmp_path: Path):
     async with team(tmp_path, scripts, agents=[_HELPER]) as made:
         made.session.swap(mode="auto")
         await made.prompt()
-    text = json.dumps(made.minds.requests("main")[-1].messages)
+    text = json.dumps(made.models.requests("main")[-1].messages)
     assert "SECURITY WARNING: It deleted a backup" in text and "The report." in text
 
 
@@ -411,7 +411,7 @@ async def test_an_agent_that_is_stopped_before_its_first_step_has_an_end_too(tmp
     assert (task.status, made.agents.running()) == ("killed", ())
 
 
-async def test_closing_the_session_leaves_nobody_at_work(tmp_path: Path):
+async def test_closing_the_session_ends_all_agents(tmp_path: Path):
     async def hang() -> None:
         await asyncio.Event().wait()
 

@@ -42,7 +42,7 @@ def test_an_empty_memory_begins_with_the_notes_of_the_project(tmp_path: Path):
     assert check_snapshot(str(memory), str(snapshot))[0] == "none"
 
 
-def test_newer_notes_are_told_of_once_and_overwrite_nothing(tmp_path: Path):
+def test_newer_notes_are_announced_once_and_overwrite_nothing(tmp_path: Path):
     snapshot = _snapshot(tmp_path, "2026-01-01T00:00:00Z", MEMORY="Use tabs.")
     _prompt(tmp_path)
     memory, _ = _memory(tmp_path)
@@ -50,13 +50,13 @@ def test_newer_notes_are_told_of_once_and_overwrite_nothing(tmp_path: Path):
     _snapshot(tmp_path, "2026-02-01T00:00:00Z", MEMORY="Use four spaces.")
     assert check_snapshot(str(memory), str(snapshot)) == ("prompt-update", "2026-02-01T00:00:00Z")
 
-    told, later = _prompt(tmp_path), _prompt(tmp_path)
+    announced, later = _prompt(tmp_path), _prompt(tmp_path)
 
-    assert "newer notes from 2026-02-01T00:00:00Z" in told and "Use spaces." in told
+    assert "newer notes from 2026-02-01T00:00:00Z" in announced and "Use spaces." in announced
     assert "newer notes" not in later
 
 
-def test_a_memory_that_never_met_the_notes_is_told_of_them(tmp_path: Path):
+def test_notes_are_announced_to_a_memory_that_never_had_them(tmp_path: Path):
     memory, _ = _memory(tmp_path)
     memory.mkdir(parents=True)
     (memory / "own.md").write_text("mine")

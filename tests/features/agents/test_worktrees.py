@@ -96,7 +96,7 @@ async def test_many_at_once_meet_no_lock(tmp_path: Path):
     assert all(gone)
 
 
-async def test_without_a_repository_the_model_is_told_what_to_do(tmp_path: Path):
+async def test_without_a_repository_the_error_says_what_to_do(tmp_path: Path):
     scripts = {"main": [says(_call()), says("ok")]}
     async with team(tmp_path, scripts, agents=[_HELPER]) as made:
         await made.prompt()

@@ -1,4 +1,4 @@
-"""What shell commands change belongs to whoever runs them, as with the tools that edit."""
+"""What shell commands change belongs to the thread that runs them, as with the tools that edit."""
 
 import os
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def _command(text: str, cwd: Path, *, env: dict[str, str] = _ENV) -> Command:
 
 
 def _texts(made: Team, number: int) -> str:
-    return msgspec.json.encode(made.minds.requests("main")[number].messages[-2:]).decode()
+    return msgspec.json.encode(made.models.requests("main")[number].messages[-2:]).decode()
 
 
 async def _run(folder: Path, *commands: str) -> Team:
@@ -60,7 +60,7 @@ async def _run(folder: Path, *commands: str) -> Team:
     "command",
     ["sed -i s/old/new/ a.py", "echo new > a.py", "rm -f a.py", "mv a.py b.py", "echo x | tee a.py"],
 )
-async def test_a_command_that_names_a_file_of_somebody_else_does_not_run(tmp_path: Path, command: str):
+async def test_a_command_that_names_a_file_of_another_thread_does_not_run(tmp_path: Path, command: str):
     (tmp_path / "a.py").write_text("old\n")
     LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), _other())
     made = await _run(tmp_path, command)
@@ -68,7 +68,7 @@ async def test_a_command_that_names_a_file_of_somebody_else_does_not_run(tmp_pat
     assert (tmp_path / "a.py").read_text() == "old\n"
 
 
-async def test_a_folder_with_a_file_of_somebody_else_is_not_removed_but_takes_new_files(tmp_path: Path):
+async def test_a_folder_with_a_file_of_another_thread_is_not_removed_but_takes_new_files(tmp_path: Path):
     (tmp_path / "src").mkdir()
     (tmp_path / "a.py").touch()
     LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "src" / "x.py"), _other())
@@ -109,7 +109,7 @@ async def test_what_a_command_is_seen_to_have_changed_is_its_own_until_the_turn_
     assert broker.lease(str(project / "a.py"), _other()) is None
 
 
-async def test_a_file_of_somebody_else_that_could_not_be_named_is_told_to_both_in_one_line(tmp_path: Path):
+async def test_a_conflict_that_the_command_did_not_name_is_one_line_for_both_threads(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     broker, other = LeaseStore(str(project / "broker")), _other()
     broker.join(str(project), other)
@@ -125,7 +125,7 @@ async def test_a_file_of_somebody_else_that_could_not_be_named_is_told_to_both_i
     assert broker.messages(other) == []
 
 
-async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tmp_path: Path):
+async def test_changes_by_others_are_reported_with_the_next_call(tmp_path: Path):
     async with team(
         tmp_path,
         {"main": [says(calls("Bash", command="true")), says("ok"), says("bye")]},
@@ -155,7 +155,7 @@ async def test_changes_of_commands_that_ran_together_are_nobodys(tmp_path: Path)
     assert broker.leases() == []
 
 
-async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_word(tmp_path: Path):
+async def test_what_another_thread_edits_while_a_command_runs_stays_theirs_without_a_remark(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
@@ -167,7 +167,7 @@ async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_w
     assert claims.remarks() == () and broker.messages(_other()) == []
 
 
-async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_path: Path):
+async def test_nothing_is_looked_at_while_no_other_thread_works_in_the_folder(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     log = tmp_path / "log"
     (tmp_path / "bin").mkdir()
@@ -214,7 +214,7 @@ def test_lines_go_with_whom_they_were_for(tmp_path: Path):
     assert os.listdir(tmp_path / "broker" / "notes") == []
 
 
-async def test_a_command_after_a_commit_by_itself_claims_what_it_left_changed(tmp_path: Path):
+async def test_a_command_after_its_own_commit_claims_what_it_left_changed(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n", "b.py": "old\n"})
     (project / "b.py").write_text("dirty\n")
     broker = LeaseStore(str(tmp_path / "broker"))

@@ -32,7 +32,7 @@ def _claiming(folder: Path) -> Callable[[Runtime], Runtime]:
 
 
 def _result(made: Team, key: str, number: int) -> Any:
-    content = made.minds.requests(key)[number].messages[-1]["content"]
+    content = made.models.requests(key)[number].messages[-1]["content"]
     (block,) = [each for each in content if not isinstance(each, str) and each["type"] == "tool_result"]
     return block
 
@@ -41,7 +41,7 @@ def _write(path: Path) -> Any:
     return calls("Write", file_path=str(path), content="mine\n")
 
 
-async def test_a_file_that_somebody_else_changes_is_named_in_one_line(tmp_path: Path):
+async def test_a_file_that_another_thread_changes_is_named_in_one_line(tmp_path: Path):
     other = this_process("other", label="agent fixer")
     LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), other)
     scripts = {"main": [says(_write(tmp_path / "a.py")), says(_write(tmp_path / "b.py")), says("ok")]}
@@ -93,7 +93,7 @@ async def test_commands_of_a_thread_find_ports_and_those_of_agents_a_scratch_fol
     assert not os.path.exists(agent[1])
 
 
-async def test_a_broker_that_cannot_keep_anything_stops_nobody(tmp_path: Path):
+async def test_leases_that_cannot_be_stored_block_no_thread(tmp_path: Path):
     (tmp_path / "broker").write_text("in the way")
     command = calls("Bash", command="git init -q x && echo done")
     scripts = {"main": [says(_write(tmp_path / "a.py"), command), says("ok")]}
@@ -101,7 +101,7 @@ async def test_a_broker_that_cannot_keep_anything_stops_nobody(tmp_path: Path):
     repository(tmp_path)
     async with team(tmp_path, scripts, WRITE, BASH, env=env, change=_claiming(tmp_path / "broker")) as made:
         await made.prompt()
-        content = made.minds.requests("main")[1].messages[-1]["content"]
+        content = made.models.requests("main")[1].messages[-1]["content"]
     assert (tmp_path / "a.py").read_text() == "mine\n"
     assert not [block for block in content if not isinstance(block, str) and block.get("is_error")]
 

@@ -37,7 +37,7 @@ def _member(folder: Path, *, pid: int) -> MemberProcess:
     return member
 
 
-def _nobody() -> Turn:
+def _no_turn() -> Turn:
     raise AssertionError("nothing is asked of the leader")
 
 
@@ -47,7 +47,7 @@ async def _open(folder: Path, member: MemberProcess) -> AsyncGenerator[str]:
     leader = LeaderSocket(
         agents,
         Team(),
-        _nobody,
+        _no_turn,
         {"a1": member},
         follow=lambda member, turn: None,
         forget=lambda member: None,
@@ -70,19 +70,19 @@ async def _say_hello(path: str, agent_id: str = "a1") -> ToMember | None:
     return said
 
 
-async def test_the_process_in_the_pane_is_told_who_it_is(tmp_path: Path):
+async def test_the_process_in_the_pane_gets_its_launch(tmp_path: Path):
     member = _member(tmp_path, pid=os.getpid())
     async with _open(tmp_path, member) as path:
         assert await _say_hello(path) == Welcome(member.launch)
         assert oct(os.stat(path).st_mode & 0o777) == "0o600"
 
 
-async def test_another_process_is_told_nothing(tmp_path: Path):
+async def test_another_process_gets_nothing(tmp_path: Path):
     async with _open(tmp_path, _member(tmp_path, pid=1)) as path:
         assert await _say_hello(path) is None
 
 
-async def test_a_second_one_and_one_that_nobody_knows_are_told_nothing(tmp_path: Path):
+async def test_a_second_one_and_an_unknown_one_get_nothing(tmp_path: Path):
     async with _open(tmp_path, _member(tmp_path, pid=os.getpid())) as path:
         first = await dial(path)
         first.say(Hello("a1", os.getpid()))

@@ -1,4 +1,4 @@
-"""Many agents at once on one repository: nobody is in anybody's way."""
+"""Many agents at once on one repository do not disturb each other."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ _ENV = {
 
 
 class AskedAtOnce(FakeChannel):
-    """Answers nobody before everybody has asked, so that all questions are open together."""
+    """Answers no one before all have asked, so that all questions are open together."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def _results(made: Team, count: int) -> list[Any]:
     """What each agent's command came to, as its model read it."""
     found: list[Any] = []
     for number in range(count):
-        for message in made.minds.requests(f"job-{number}")[-1].messages:
+        for message in made.models.requests(f"job-{number}")[-1].messages:
             blocks = [block for block in message["content"] if not isinstance(block, str)]
             found += [block for block in blocks if block["type"] == "tool_result"]
     return found

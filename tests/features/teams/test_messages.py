@@ -30,14 +30,14 @@ class Pause:
     """A tool that takes as long as the test wants."""
 
     def __init__(self) -> None:
-        self.go_on = asyncio.Event()
+        self.released = asyncio.Event()
 
     def tool(self, name: str = "mcp__t__pause") -> Tool:
         @tool(name, EchoInput, read_only=True)
         async def pause(input: EchoInput, ctx: ToolContext) -> ToolOutput:
             """Wait."""
-            await self.go_on.wait()
-            return ToolOutput(content="went on", data={})
+            await self.released.wait()
+            return ToolOutput(content="done waiting", data={})
 
         return pause
 
@@ -62,7 +62,7 @@ def _agent_id(made: Team) -> str:
 
 def _failed(made: Team) -> str:
     """The newest result that the main thread got."""
-    messages = made.minds.requests("main")[-1].messages
+    messages = made.models.requests("main")[-1].messages
     (result,) = [block for block in messages[-1]["content"] if not isinstance(block, str)]
     assert result["type"] == "tool_result" and result.get("is_error")
     return str(result["content"])
@@ -76,9 +76,9 @@ async def test_an_agent_at_work_reads_a_message_at_its_next_step(tmp_path: Path)
     }
     async with team(tmp_path, scripts, SEND, pause.tool(), agents=[_HELPER]) as made:
         await made.prompt()
-        pause.go_on.set()
+        pause.released.set()
         (task,) = await made.over()
-        said = _text(made.minds.requests("job")[1])
+        said = _text(made.models.requests("job")[1])
         data = made.result("call-2")
 
     assert task.status == "completed"
@@ -106,7 +106,7 @@ async def test_a_message_that_comes_with_the_last_step_begins_another_turn(tmp_p
     assert task.result == "second report"
 
 
-async def test_an_agent_that_has_ended_goes_on_with_all_it_knew(tmp_path: Path):
+async def test_a_message_resumes_an_agent_with_all_it_knew(tmp_path: Path):
     scripts = {
         "main": [says(_start(name="worker")), says("ok"), says(_send("worker", "<again>")), says("ok")],
         "job": [says(calls("Echo", text="a fact")), says("report")],
@@ -117,7 +117,7 @@ async def test_an_agent_that_has_ended_goes_on_with_all_it_knew(tmp_path: Path):
         (first,) = await made.over()
         await made.prompt()
         _, second = await made.over(2)
-        asked = _text(made.minds.requests("again")[0])
+        asked = _text(made.models.requests("again")[0])
 
     assert (first.id, second.result, second.name) == (second.id, "more", "worker")
     assert "a fact" in asked and "report" in asked
@@ -125,28 +125,28 @@ async def test_an_agent_that_has_ended_goes_on_with_all_it_knew(tmp_path: Path):
 
 async def test_agents_write_to_each_other_and_to_the_main_thread(tmp_path: Path):
     pause = Pause()
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     scripts = {
         "main": [says(_start("<a>", name="ann"), _start("<b>", name="bob")), says("ok")],
         "a": [says(_send("bob", "hello bob")), says(_send("main", "hello main")), says("done")],
         "b": [says(calls("mcp__t__pause", text="")), says("done")],
     }
     async with team(tmp_path, scripts, SEND, pause.tool(), agents=[_HELPER], env=_TEAMS) as made:
-        made.mates.deliver = heard.append
+        made.session_team.deliver = received.append
         await made.prompt()
         await made.over(1)
-        pause.go_on.set()
+        pause.released.set()
         await made.over(2)
-        said = _text(made.minds.requests("b")[1])
+        said = _text(made.models.requests("b")[1])
         kept = main_mailbox(str(tmp_path / "storage")).waiting()
 
     assert '<agent-message from=\\"ann\\"' in said and "hello bob" in said
-    (prompt,) = heard
+    (prompt,) = received
     assert prompt.meta and prompt.origin == Origin(source="letter", who="ann")
     assert [letter.text for letter in kept] == ["hello main"]
 
 
-async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
+async def test_all_agents_at_work_get_a_broadcast(tmp_path: Path):
     pause = Pause()
     names = ("a", "b", "c")
     scripts = {
@@ -159,12 +159,12 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
     }
     async with team(tmp_path, scripts, SEND, pause.tool(), agents=[_HELPER]) as made:
         await made.prompt()
-        pause.go_on.set()
+        pause.released.set()
         await made.over(3)
-        told = ["stop" in _text(made.minds.requests(name)[1]) for name in names]
+        reached = ["stop" in _text(made.models.requests(name)[1]) for name in names]
         data = made.result("call-4")
 
-    assert told == [True, True, True]
+    assert reached == [True, True, True]
     assert [each["to"] for each in data["recipients"]] == ["a", "b", "c"]
 
 
@@ -177,7 +177,9 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
         ("*", "No agent is at work"),
     ],
 )
-async def test_messages_to_nobody_are_answered_with_one_line(tmp_path: Path, to: str, sentence: str):
+async def test_messages_without_a_recipient_are_answered_with_one_line(
+    tmp_path: Path, to: str, sentence: str
+):
     scripts = {
         "main": [says(_start(name="worker", waits=True)), says(_send(to, "hi")), says("ok")],
         "job": [says("done")],
@@ -206,9 +208,9 @@ async def test_a_full_mailbox_is_an_error_to_the_sender_and_loses_nothing(tmp_pa
     async with team(tmp_path, scripts, SEND, pause.tool(), agents=[_HELPER]) as made:
         await made.prompt()
         said = _failed(made)
-        pause.go_on.set()
+        pause.released.set()
         await made.over()
-        read = _text(made.minds.requests("job")[1])
+        read = _text(made.models.requests("job")[1])
 
     assert "was not delivered: 100 messages are unread" in said
     assert all(f"letter {number}." in read for number in range(MOST_LETTERS)) and "one too many" not in read
@@ -233,13 +235,13 @@ async def test_what_was_delivered_but_not_read_survives_the_process(tmp_path: Pa
         box.put(AgentMessage(id="l1", sender="bob", text="left over", sent=0))
         await made.prompt()
         await made.over(2)
-        read = _text(made.minds.requests("again")[1])
+        read = _text(made.models.requests("again")[1])
 
     assert read.count("left over") == 1
     assert not box.waiting()
 
 
-async def test_whoever_asks_is_told_when_the_other_is_idle(tmp_path: Path):
+async def test_an_idle_notification_goes_to_the_agent_that_asked_for_it(tmp_path: Path):
     one, two = Pause(), Pause()
     scripts = {
         "main": [says(_start("<a>", name="ann"), _start("<b>", name="bob")), says("ok")],
@@ -253,12 +255,12 @@ async def test_whoever_asks_is_told_when_the_other_is_idle(tmp_path: Path):
     tools = (one.tool("mcp__t__one"), two.tool("mcp__t__two"))
     async with team(tmp_path, scripts, SEND, *tools, agents=[_HELPER]) as made:
         await made.prompt()
-        await eventually(lambda: len(made.minds.requests("a")) == 2)
-        two.go_on.set()
+        await eventually(lambda: len(made.models.requests("a")) == 2)
+        two.released.set()
         await made.over(1)
-        one.go_on.set()
+        one.released.set()
         await made.over(2)
-        read = _text(made.minds.requests("a")[2])
+        read = _text(made.models.requests("a")[2])
 
     assert "bob is idle now (completed)." in read
 
@@ -277,7 +279,7 @@ async def test_the_list_names_agents_and_what_they_do(tmp_path: Path):
     async with team(tmp_path, scripts, LIST, pause.tool(), agents=[_HELPER]) as made:
         await made.prompt()
         data = made.result("call-3")
-        pause.go_on.set()
+        pause.released.set()
         await made.over(2)
 
     ann, bob = data["agents"]
@@ -289,7 +291,7 @@ async def test_the_list_names_agents_and_what_they_do(tmp_path: Path):
     assert bob["status"].startswith("at work for")
 
 
-async def test_a_teammate_that_died_is_named_and_goes_on_when_it_is_written_to(tmp_path: Path):
+async def test_a_teammate_that_died_is_named_and_a_message_resumes_it(tmp_path: Path):
     dead = ProviderError("the service is gone", status=500)
     scripts = {
         "main": [says(_start(name="worker")), says("ok"), says(_send("worker", "<again>")), says("ok")],
@@ -297,7 +299,7 @@ async def test_a_teammate_that_died_is_named_and_goes_on_when_it_is_written_to(t
         "again": [says("made it")],
     }
     pause = Pause()
-    pause.go_on.set()
+    pause.released.set()
     async with team(tmp_path, scripts, SEND, pause.tool(), agents=[_HELPER]) as made:
         await made.prompt()
         (first,) = await made.over()
@@ -318,7 +320,7 @@ async def test_an_agent_of_an_earlier_process_is_known_by_its_name(tmp_path: Pat
         made.session.restore(entries, Cost())
         await made.prompt()
         (task,) = await made.over()
-        asked = _text(made.minds.requests("again")[0])
+        asked = _text(made.models.requests("again")[0])
     assert task.result == "more" and "a fact" in asked
 
 

@@ -36,7 +36,7 @@ async def test_the_leader_is_asked_and_its_answer_lets_the_call_run(tmp_path: Pa
     task = next(frame["task_id"] for frame in made.frames if frame.get("subtype") == "task_started")
     assert asked["request"]["agent_id"] == task
     assert (made.program.project / "made").exists()
-    # What it does is told as that of any agent.
+    # Its events are reported like those of any agent.
     assert [frame["type"] for frame in made.frames if frame.get("parent_tool_use_id")] == [
         "assistant",
         "user",
@@ -46,7 +46,7 @@ async def test_the_leader_is_asked_and_its_answer_lets_the_call_run(tmp_path: Pa
 
 
 @needs_tmux
-async def test_a_refusal_of_the_leader_is_told_to_the_teammate(tmp_path: Path):
+async def test_a_refusal_of_the_leader_reaches_the_teammate(tmp_path: Path):
     async with leader(tmp_path, _script(), *_STDIO) as made:
         made.prompt("go")
         asked = await made.asked()
@@ -58,7 +58,7 @@ async def test_a_refusal_of_the_leader_is_told_to_the_teammate(tmp_path: Path):
 
 
 @needs_tmux
-async def test_somebody_at_the_pane_may_answer_and_the_leader_is_asked_no_more(tmp_path: Path):
+async def test_the_user_at_the_pane_may_answer_and_the_leader_is_asked_no_more(tmp_path: Path):
     async with leader(tmp_path, _script(), *_STDIO) as made:
         made.prompt("go")
         asked = await made.asked()
@@ -76,7 +76,7 @@ async def test_somebody_at_the_pane_may_answer_and_the_leader_is_asked_no_more(t
 
 
 async def _agree_at_the_pane(made: Leader) -> None:
-    """A dialog takes no keys until nobody has typed for a moment, and says when it does."""
+    """A dialog takes no keys until the user has not typed for a moment, and says when it does."""
     await made.screen(holds="to choose")
     await made.tmux("send-keys", "-t", "bridle-blue", "Enter")
     await eventually((made.program.project / "made").exists)

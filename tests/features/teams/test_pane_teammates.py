@@ -56,7 +56,7 @@ async def test_a_message_wakes_the_same_process_with_all_it_knew(tmp_path: Path)
     script = [
         by_helper("first"),
         by_helper("second", when="AND-MORE"),
-        step(use("SendMessage", 2, to="ann", message="AND-MORE"), when="go on"),
+        step(use("SendMessage", 2, to="ann", message="AND-MORE"), when="NEXT-ROUND"),
         step(hire()),
         step("ok", repeat=True),
     ]
@@ -65,7 +65,7 @@ async def test_a_message_wakes_the_same_process_with_all_it_knew(tmp_path: Path)
         await made.task()
         before = await made.pids()
         made.server.script([script[2], script[1], script[4]])
-        made.prompt("go on")
+        made.prompt("NEXT-ROUND")
         await made.task()
         assert await made.pids() == before
         last = json.dumps(made.bodies(helpers=True)[-1]["messages"])
@@ -98,7 +98,7 @@ def _leaders_words(made: Leader) -> list[Any]:
     return [message for body in made.bodies(helpers=False) for message in body["messages"]]
 
 
-async def test_nobody_of_a_name_is_told_to_the_teammate_that_writes(tmp_path: Path):
+async def test_a_message_to_an_unknown_name_is_an_error_for_the_teammate(tmp_path: Path):
     script = [
         by_helper(use("SendMessage", 5, to="carl", message="HELLO")),
         by_helper("done", repeat=True),
@@ -141,7 +141,7 @@ async def test_an_idle_teammate_can_be_stopped_too(tmp_path: Path):
     assert "Stopped task" in json.dumps(made.bodies(helpers=False)[-1]["messages"])
 
 
-async def test_a_killed_teammate_is_told_once_and_a_message_starts_it_again(tmp_path: Path):
+async def test_a_killed_teammate_is_reported_once_and_a_message_starts_it_again(tmp_path: Path):
     script = [by_helper("never", delay=60), step(hire()), step("ok", repeat=True)]
     async with leader(tmp_path, script) as made:
         made.prompt("go")
@@ -168,7 +168,7 @@ async def test_a_killed_teammate_is_told_once_and_a_message_starts_it_again(tmp_
     assert "a message resumes it" in json.dumps(made.bodies(helpers=False)[2]["messages"])
 
 
-async def test_when_the_leader_ends_everybody_ends(tmp_path: Path):
+async def test_when_the_leader_ends_all_members_end(tmp_path: Path):
     script = [by_helper("done", repeat=True), step(hire()), step("ok", repeat=True)]
     async with leader(tmp_path, script) as made:
         made.prompt("go")
@@ -181,9 +181,9 @@ async def test_when_the_leader_ends_everybody_ends(tmp_path: Path):
         assert not [*home.rglob("*.sock"), *home.rglob("team/*"), *home.rglob("questions/*/*")]
 
 
-async def test_what_is_said_to_everybody_reaches_those_at_work_and_the_leader(tmp_path: Path):
+async def test_a_broadcast_reaches_those_at_work_and_the_leader(tmp_path: Path):
     script = [
-        said_to("ann", use("SendMessage", 5, to="*", message="HEAR-ME")),
+        said_to("ann", use("SendMessage", 5, to="*", message="TO-ALL")),
         said_to("ann", "done", repeat=True),
         said_to("bob", use("SendMessage", 6, to="ann", message="WAIT"), held=True),
         said_to("bob", "done", repeat=True),
@@ -201,8 +201,8 @@ async def test_what_is_said_to_everybody_reaches_those_at_work_and_the_leader(tm
         await made.task()
         await made.close()
     to_bob = json.dumps([body for body in made.bodies(helpers=True) if "`bob`" in json.dumps(body["system"])])
-    assert "HEAR-ME" in to_bob
-    assert "HEAR-ME" in json.dumps(_leaders_words(made))
+    assert "TO-ALL" in to_bob
+    assert "TO-ALL" in json.dumps(_leaders_words(made))
 
 
 async def test_a_killed_leader_leaves_no_orphan(tmp_path: Path):
@@ -216,7 +216,7 @@ async def test_a_killed_leader_leaves_no_orphan(tmp_path: Path):
         await eventually(lambda: not is_running(pid))
 
 
-async def test_the_end_of_the_tmux_server_is_told_for_each_teammate_once(tmp_path: Path):
+async def test_the_end_of_the_tmux_server_is_reported_for_each_teammate_once(tmp_path: Path):
     script = [
         by_helper("never", delay=60, repeat=True),
         step(hire("ann", 1), hire("bob", 2)),
@@ -255,7 +255,7 @@ async def test_eight_teammates_work_at_once(tmp_path: Path):
     assert all(f"report of {name}" in said for name in names)
 
 
-async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_path: Path):
+async def test_a_full_mailbox_is_an_error_for_the_sender_and_emptied_by_reading(tmp_path: Path):
     script = [
         by_helper("done", held=True),
         by_helper("done", repeat=True),
@@ -298,7 +298,7 @@ async def test_a_teammate_that_does_not_end_in_time_is_killed(tmp_path: Path):
         assert (code, is_running(pid)) == (0, False)
 
 
-async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its_leader(tmp_path: Path):
+async def test_a_visible_pane_keeps_a_teammate_at_work_after_its_leader(tmp_path: Path):
     script = [by_helper("I am through", held=True), step(hire()), step("ok", repeat=True)]
     async with leader(tmp_path, script) as made:
         made.prompt("go")
@@ -317,7 +317,7 @@ async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its
     assert json.loads(letter.read_text())["text"] == "I am through"
 
 
-async def test_leaving_in_the_pane_is_told_to_the_leader(tmp_path: Path):
+async def test_leaving_in_the_pane_is_reported_to_the_leader(tmp_path: Path):
     script = [by_helper("never", delay=60), step(hire()), step("ok", repeat=True)]
     async with leader(tmp_path, script) as made:
         made.prompt("go")

@@ -45,12 +45,12 @@ async def test_a_teammate_has_at_most_the_rights_of_its_leader(tmp_path: Path):
     said = json.dumps(last["messages"])
     assert "FROM-THE-EXTRA-FOLDER" in said
     assert (made.program.project / "made").exists()
-    # Nobody can be asked at this leader, so nobody lets the command run.
+    # This leader cannot ask a user, so the command is not approved.
     assert "No one can approve it" in said and not (made.program.project / "other").exists()
 
 
-async def test_hooks_hear_of_rest_and_may_send_a_teammate_back_to_work(tmp_path: Path):
-    log = tmp_path / "heard"
+async def test_idle_hooks_may_send_a_teammate_back_to_work(tmp_path: Path):
+    log = tmp_path / "log"
     code = (
         "import json, pathlib, sys; given = json.load(sys.stdin); log = pathlib.Path(sys.argv[1]);"
         "first = not log.exists(); log.open('a').write(given['teammate_name'] + given['team_name'] + '\\n');"
@@ -69,8 +69,8 @@ async def test_hooks_hear_of_rest_and_may_send_a_teammate_back_to_work(tmp_path:
     assert "second" in json.dumps(made.bodies(helpers=False)[-1]["messages"])
 
 
-async def test_the_task_list_is_shared_and_completion_is_told_to_hooks(tmp_path: Path):
-    log = tmp_path / "heard"
+async def test_the_task_list_is_shared_and_hooks_get_completed_tasks(tmp_path: Path):
+    log = tmp_path / "log"
     hooks = {"TaskCompleted": [{"hooks": [{"type": "command", "command": f"cat >> {log}"}]}]}
     script = [
         by_helper(use("TaskUpdate", 5, taskId="1", status="in_progress", owner="ann")),
@@ -89,8 +89,12 @@ async def test_the_task_list_is_shared_and_completion_is_told_to_hooks(tmp_path:
         "completed",
         "ann",
     )
-    heard = json.loads(log.read_text())
-    assert (heard["task_subject"], heard["teammate_name"], heard["team_name"]) == ("Test it", "ann", "blue")
+    logged = json.loads(log.read_text())
+    assert (logged["task_subject"], logged["teammate_name"], logged["team_name"]) == (
+        "Test it",
+        "ann",
+        "blue",
+    )
 
 
 async def test_a_teammate_may_have_a_work_tree_of_its_own(tmp_path: Path):
@@ -124,13 +128,13 @@ async def test_a_resumed_team_finds_its_teammates_again(tmp_path: Path, mode: st
         await made.close()
         session = next(frame["session_id"] for frame in made.frames if "session_id" in frame)
         made.server.script([
-            step(use("SendMessage", 2, to="ann", message="AND-MORE"), when="go on"),
+            step(use("SendMessage", 2, to="ann", message="AND-MORE"), when="NEXT-ROUND"),
             by_helper("second"),
             step("ok", repeat=True),
         ])  # fmt: skip
         flags = ("--agents", json.dumps(HELPER), "--teammate-mode", mode, "--resume", session)
         async with FakeHost(made.program, *flags) as again:
-            again.prompt("go on")
+            again.prompt("NEXT-ROUND")
             await again.until(lambda frame: frame.get("subtype") == "task_notification")
             assert list(await made.pids()) == (["ann"] if mode == "tmux" else [])
             await again.close()

@@ -120,7 +120,7 @@ async def test_tmux_needs_a_work_tree(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("flag", "control"), [("--tmux", ["-CC"]), ("--tmux=classic", [])])
-async def test_in_iterm_its_own_windows_show_the_session_unless_told_otherwise(
+async def test_in_iterm_its_own_windows_show_the_session_by_default(
     tmp_path: Path, flag: str, control: list[str]
 ):
     (folder := tmp_path / "bin").mkdir()

@@ -18,80 +18,82 @@ from bridle.types.turn import Prompt
 _LETTER = AgentMessage(id="l1", sender="main", text="hello", sent=0)
 
 
-def _door(folder: Path, heard: list[Prompt], inbound: str = "accept", **env: str) -> PeerSocket:
+def _peer_socket(folder: Path, received: list[Prompt], inbound: str = "accept", **env: str) -> PeerSocket:
     variables = {"HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), **env}
-    return PeerSocket("s1", env=variables, cwd=str(folder), deliver=heard.append, inbound=inbound)
+    return PeerSocket("s1", env=variables, cwd=str(folder), deliver=received.append, inbound=inbound)
 
 
 async def test_a_message_reaches_the_other_session_and_the_socket_is_private(tmp_path: Path):
-    heard: list[Prompt] = []
-    door = _door(tmp_path, heard)
-    await door.open()
+    received: list[Prompt] = []
+    peer = _peer_socket(tmp_path, received)
+    await peer.open()
     try:
-        assert os.stat(door.path).st_mode & 0o777 == 0o600
-        assert os.stat(os.path.dirname(door.path)).st_mode & 0o077 == 0
+        assert os.stat(peer.path).st_mode & 0o777 == 0o600
+        assert os.stat(os.path.dirname(peer.path)).st_mode & 0o077 == 0
         (card,) = live_sessions({"HOME": str(tmp_path)})
         await send_to_socket(card.socket, _LETTER, pid=os.getpid())
     finally:
-        await door.close()
+        await peer.close()
 
-    (prompt,) = heard
+    (prompt,) = received
     assert "hello" in str(prompt.content) and prompt.query and prompt.meta
     assert 'from="another session"' in str(prompt.content)
-    assert not os.path.exists(door.path)
+    assert not os.path.exists(peer.path)
     assert live_sessions({"HOME": str(tmp_path)}) == []
 
 
 @pytest.mark.parametrize(("inbound", "taken"), [("refuse", []), ("hold", [False]), ("accept", [True])])
 async def test_the_setting_decides_about_messages(tmp_path: Path, inbound: str, taken: list[bool]):
-    heard: list[Prompt] = []
-    door = _door(tmp_path, heard, inbound)
-    await door.open()
+    received: list[Prompt] = []
+    peer = _peer_socket(tmp_path, received, inbound)
+    await peer.open()
     try:
         if inbound == "refuse":
             with pytest.raises(ToolError, match="crossSessionInbound"):
-                await send_to_socket(door.path, _LETTER, pid=os.getpid())
+                await send_to_socket(peer.path, _LETTER, pid=os.getpid())
         else:
-            await send_to_socket(door.path, _LETTER, pid=os.getpid())
+            await send_to_socket(peer.path, _LETTER, pid=os.getpid())
     finally:
-        await door.close()
-    assert [prompt.query for prompt in heard] == taken
+        await peer.close()
+    assert [prompt.query for prompt in received] == taken
 
 
 async def test_a_token_keeps_out_who_does_not_know_it(tmp_path: Path):
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     path = str(tmp_path / "d" / "own.sock")
-    door = _door(tmp_path, heard, CLAUDE_CODE_MESSAGING_TOKEN="secret", CLAUDE_CODE_MESSAGING_SOCKET=path)
-    await door.open()
+    peer = _peer_socket(
+        tmp_path, received, CLAUDE_CODE_MESSAGING_TOKEN="secret", CLAUDE_CODE_MESSAGING_SOCKET=path
+    )
+    await peer.open()
     try:
         with pytest.raises(ToolError, match="token"):
             await send_to_socket(path, _LETTER, pid=os.getpid())
         await send_to_socket(path, _LETTER, token="secret", pid=os.getpid())
     finally:
-        await door.close()
-    assert len(heard) == 1
+        await peer.close()
+    assert len(received) == 1
 
 
-async def test_what_is_no_message_is_refused_and_the_door_stays_open(tmp_path: Path):
-    heard: list[Prompt] = []
-    door = _door(tmp_path, heard)
-    await door.open()
+async def test_an_invalid_message_is_refused_and_the_socket_stays_open(tmp_path: Path):
+    received: list[Prompt] = []
+    peer = _peer_socket(tmp_path, received)
+    await peer.open()
     try:
         for line in (b"not json\n", b'{"letter": 1}\n', b"\n"):
-            reader, writer = await asyncio.open_unix_connection(door.path)
+            reader, writer = await asyncio.open_unix_connection(peer.path)
             writer.write(line)
             async with asyncio.timeout(50):
                 reply = msgspec.json.decode(await reader.readline())
             writer.close()
             assert reply == {"error": "this is not a message"}
-        await send_to_socket(door.path, _LETTER, pid=os.getpid())
+        await send_to_socket(peer.path, _LETTER, pid=os.getpid())
     finally:
-        await door.close()
-    assert len(heard) == 1
+        await peer.close()
+    assert len(received) == 1
 
 
 async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
-    first, second = _door(tmp_path, []), _door(tmp_path, [])
+    first, second = _peer_socket(tmp_path, []), _peer_socket(tmp_path, [])
     await first.open()
     # A process that is killed closes its socket and leaves the name.
     os.rename(first.path, f"{first.path}.kept")
@@ -113,17 +115,17 @@ async def test_a_file_that_is_no_socket_of_ours_is_not_written_to(tmp_path: Path
 
 @asynccontextmanager
 async def _foreign(path: str) -> AsyncGenerator[list[bytes]]:
-    """A socket of the user that no session opened; what it is told."""
-    heard: list[bytes] = []
+    """A socket of the user that no session opened; what it receives."""
+    received: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readline())
+        received.append(await reader.readline())
         writer.write(b'{"ok":true}\n')
         writer.close()
 
     server = await asyncio.start_unix_server(serve, path)
     try:
-        yield heard
+        yield received
     finally:
         server.close()
 
@@ -143,10 +145,10 @@ async def _foreign(path: str) -> AsyncGenerator[list[bytes]]:
         ".",
         "/",
         "{folder}",
-        "{door}/../other.sock",
-        "{door}/",
-        "{door}\x00",
-        " {door}",
+        "{peer}/../other.sock",
+        "{peer}/",
+        "{peer}\x00",
+        " {peer}",
     ],
 )
 async def test_only_the_very_socket_of_a_session_is_connected_to(
@@ -156,18 +158,18 @@ async def test_only_the_very_socket_of_a_session_is_connected_to(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link.sock").symlink_to(tmp_path / "other.sock")
     env = {"HOME": str(tmp_path)}
-    door = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
-    async with asyncio.timeout(50), _foreign(str(tmp_path / "other.sock")) as heard:
-        await door.open()
-        path = spelled.format(folder=tmp_path, name=tmp_path.name, door=door.path)
+    peer = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
+    async with asyncio.timeout(50), _foreign(str(tmp_path / "other.sock")) as received:
+        await peer.open()
+        path = spelled.format(folder=tmp_path, name=tmp_path.name, peer=peer.path)
         with pytest.raises(ToolError, match="not a session of yours"):
             await send_to_session(path, _LETTER, env=env)
-        await send_to_session(door.path, _LETTER, env=env)
-        await door.close()
-    assert heard == []
+        await send_to_session(peer.path, _LETTER, env=env)
+        await peer.close()
+    assert received == []
 
 
-async def test_a_socket_that_another_process_has_taken_over_hears_nothing(tmp_path: Path):
+async def test_a_socket_that_another_process_has_taken_over_gets_nothing(tmp_path: Path):
     path = str(tmp_path / "other.sock")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -183,9 +185,9 @@ async def test_a_socket_that_another_process_has_taken_over_hears_nothing(tmp_pa
 @pytest.mark.parametrize("how", ["link", "open", "folder", "fifo"])
 async def test_a_card_that_others_could_have_written_does_not_count(tmp_path: Path, how: str):
     env = {"HOME": str(tmp_path)}
-    door = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
+    peer = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
     async with asyncio.timeout(50):
-        await door.open()
+        await peer.open()
         folder = tmp_path / ".claude" / "bridle" / "broker" / "sessions"
         (card,) = folder.iterdir()
         match how:
@@ -200,4 +202,4 @@ async def test_a_card_that_others_could_have_written_does_not_count(tmp_path: Pa
                 card.unlink()
                 os.mkfifo(card)
         assert live_sessions(env) == []
-        await door.close()
+        await peer.close()

@@ -60,11 +60,11 @@ async def sender(
 
 def _result(made: Team) -> str:
     """What the model read last."""
-    return json.dumps(made.minds.requests("main")[-1].messages[-1]["content"])
+    return json.dumps(made.models.requests("main")[-1].messages[-1]["content"])
 
 
 @pytest.mark.parametrize("to", ["remote:attic", "bridge:attic", "attic", " attic ", " remote:attic"])
-async def test_a_message_reaches_the_session_on_another_machine_when_somebody_agrees(tmp_path: Path, to: str):
+async def test_an_approved_message_reaches_the_session_on_another_machine(tmp_path: Path, to: str):
     async with served() as there:
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send(to), port=there.client.port, key=key) as made:
@@ -77,7 +77,7 @@ async def test_a_message_reaches_the_session_on_another_machine_when_somebody_ag
 
 
 @pytest.mark.parametrize("to", ["remote:attic", "attic"])
-async def test_nothing_is_sent_when_nobody_agrees(tmp_path: Path, to: str):
+async def test_nothing_is_sent_without_approval(tmp_path: Path, to: str):
     """PM-6: also where permissions are bypassed."""
     async with served() as there:
         key = letter_token(there.client.token)
@@ -96,7 +96,7 @@ def test_no_mode_and_no_rule_spares_the_question(mode: Mode, to: str):
     assert isinstance(decision, Ask) and decision.needs_person and decision.suggestions == ()
 
 
-def test_a_session_that_does_not_ask_writes_to_nobody_elsewhere():
+def test_a_session_that_does_not_ask_writes_to_no_other_machine():
     case = Case(tool="SendMessage", input={}, subject="remote:x", read_only=True, mode="dontAsk", cwd="/")
     assert isinstance(decide(case), Deny)
 
@@ -143,26 +143,26 @@ async def test_a_wrong_key_says_how_to_get_the_right_one(tmp_path: Path):
         assert "bridle remote add attic <address>" in _result(made)
 
 
-async def test_nobody_there_and_nobody_known_are_one_line_each(tmp_path: Path):
+async def test_no_answer_and_an_unknown_name_are_one_line_each(tmp_path: Path):
     async with served() as there:
         port = there.client.port
     steps = (_send("remote:attic"), _send("remote:cellar"))
     async with sender(tmp_path, *steps, port=port, key="k") as made:
         await made.prompt()
-        first = json.dumps(made.minds.requests("main")[1].messages[-1]["content"])
+        first = json.dumps(made.models.requests("main")[1].messages[-1]["content"])
         assert "cannot be reached and did not get the message" in first
         assert "these are known: attic" in _result(made)
 
 
 async def test_a_message_whose_answer_is_lost_is_sent_again_and_taken_once(tmp_path: Path):
     async with served() as there, CuttingLine(there.client.port, least=1, most=30) as line:
-        heard: list[Prompt] = []
-        there.performed.inbound = _door(tmp_path / "there", heard)
+        received: list[Prompt] = []
+        there.performed.inbound = _receiver(tmp_path / "there", received)
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send("remote:attic"), port=line.port, key=key) as made:
             await made.prompt()
             assert "Find out before you send it again" in _result(made)
-        assert line.cuts == 3 and len(heard) == 1
+        assert line.cuts == 3 and len(received) == 1
 
 
 async def test_list_agents_names_sessions_elsewhere_and_whether_they_answer(tmp_path: Path):
@@ -179,12 +179,12 @@ async def test_list_agents_names_sessions_elsewhere_and_whether_they_answer(tmp_
         assert "remote:attic not reachable" in _result(made)
 
 
-def _door(folder: Path, heard: list[Prompt], inbound: str = "accept") -> Inbound:
+def _receiver(folder: Path, received: list[Prompt], inbound: str = "accept") -> Inbound:
     return Inbound(
         Session("s2"),
         storage=lambda: str(folder),
         inbound=lambda: inbound,
-        deliver=heard.append,
+        deliver=received.append,
         env={"HOME": str(folder)},
     )
 
@@ -194,9 +194,9 @@ def _letter(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_message_comes_as_another_sessions_words_and_waits_on_disk(tmp_path: Path):
-    heard: list[Prompt] = []
-    assert _door(tmp_path, heard).take(_letter(name="desk <b>", reply="http://127.0.0.1:1/"))
-    (prompt,) = heard
+    received: list[Prompt] = []
+    assert _receiver(tmp_path, received).take(_letter(name="desk <b>", reply="http://127.0.0.1:1/"))
+    (prompt,) = received
     assert prompt.meta and prompt.verbatim and prompt.query
     assert 'from="another session (desk b)"' in str(prompt.content)
     assert "not from the user" in str(prompt.content)
@@ -204,32 +204,32 @@ def test_a_message_comes_as_another_sessions_words_and_waits_on_disk(tmp_path: P
 
 
 def test_an_answer_reaches_the_sender_where_it_has_a_name_here(tmp_path: Path):
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     Remotes({"HOME": str(tmp_path)}).add("desk", Remote("http://127.0.0.1:1/", "k"))
-    _door(tmp_path, heard).take(_letter(reply="http://127.0.0.1:1/"))
-    assert 'from="remote:desk"' in str(heard[0].content)
+    _receiver(tmp_path, received).take(_letter(reply="http://127.0.0.1:1/"))
+    assert 'from="remote:desk"' in str(received[0].content)
 
 
 def test_a_message_that_comes_again_is_taken_once_also_after_a_restart(tmp_path: Path):
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     letter = _letter()
-    assert _door(tmp_path, heard).take(letter)
-    assert not _door(tmp_path, heard).take(letter)
+    assert _receiver(tmp_path, received).take(letter)
+    assert not _receiver(tmp_path, received).take(letter)
     session = Session("s3")
-    session.say_user(str(heard[0].content), meta=True)
+    session.say_user(str(received[0].content), meta=True)
     main_mailbox(str(tmp_path)).remove([letter["id"]])
-    door = Inbound(
-        session, storage=lambda: str(tmp_path), inbound=lambda: "accept", deliver=heard.append, env={}
+    receiver = Inbound(
+        session, storage=lambda: str(tmp_path), inbound=lambda: "accept", deliver=received.append, env={}
     )
-    assert not door.take(letter)
-    assert len(heard) == 1
+    assert not receiver.take(letter)
+    assert len(received) == 1
 
 
 @pytest.mark.parametrize(("inbound", "taken"), [("accept", [True]), ("hold", [False])])
 def test_the_receivers_setting_decides_whether_a_turn_begins(tmp_path: Path, inbound: str, taken: list[bool]):
-    heard: list[Prompt] = []
-    _door(tmp_path, heard, inbound).take(_letter())
-    assert [prompt.query for prompt in heard] == taken
+    received: list[Prompt] = []
+    _receiver(tmp_path, received, inbound).take(_letter())
+    assert [prompt.query for prompt in received] == taken
 
 
 @pytest.mark.parametrize(
@@ -244,27 +244,27 @@ def test_the_receivers_setting_decides_whether_a_turn_begins(tmp_path: Path, inb
     ],
 )
 def test_what_is_no_message_is_refused(tmp_path: Path, fields: dict[str, Any]):
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     with pytest.raises(Exception, match=r"not a message|characters"):
-        _door(tmp_path, heard).take(_letter(**fields))
-    assert heard == [] and main_mailbox(str(tmp_path)).waiting() == []
+        _receiver(tmp_path, received).take(_letter(**fields))
+    assert received == [] and main_mailbox(str(tmp_path)).waiting() == []
 
 
 def test_a_session_that_refuses_messages_takes_none(tmp_path: Path):
-    heard: list[Prompt] = []
+    received: list[Prompt] = []
     with pytest.raises(Exception, match="crossSessionInbound is refuse"):
-        _door(tmp_path, heard, "refuse").take(_letter())
-    assert heard == []
+        _receiver(tmp_path, received, "refuse").take(_letter())
+    assert received == []
 
 
-def test_a_full_mailbox_is_told_and_loses_nothing(tmp_path: Path):
+def test_a_full_mailbox_is_an_error_and_loses_nothing(tmp_path: Path):
     box = main_mailbox(str(tmp_path))
     for number in range(MOST_LETTERS):
-        box.put(AgentMessage(id=f"l{number}", sender="x", text="t", sent=0))
-    heard: list[Prompt] = []
+        box.put(Letter(id=f"l{number}", sender="x", text="t", sent=0))
+    received: list[Prompt] = []
     with pytest.raises(Exception, match="are unread already") as fault:
-        _door(tmp_path, heard).take(_letter())
-    assert getattr(fault.value, "full", False) and heard == []
+        _receiver(tmp_path, received).take(_letter())
+    assert getattr(fault.value, "full", False) and received == []
 
 
 def test_the_words_of_another_session_cannot_end_their_frame():
@@ -309,12 +309,12 @@ def test_what_is_no_address_with_a_key_is_refused_without_showing_it(address: st
 
 
 @pytest.mark.parametrize("name", ["main", "lead", "", "a b", "../x", "-x", "uds:x", "*", "x" * 65])
-def test_names_that_mean_somebody_else_are_refused(tmp_path: Path, name: str):
+def test_names_that_mean_another_recipient_are_refused(tmp_path: Path, name: str):
     with pytest.raises(ConfigError):
         Remotes({"HOME": str(tmp_path)}).add(name, Remote("http://a/", "k"))
 
 
-def test_a_file_that_cannot_be_read_names_nobody(tmp_path: Path):
+def test_a_file_that_cannot_be_read_has_no_names(tmp_path: Path):
     remotes = Remotes({"HOME": str(tmp_path)})
     remotes.add("attic", Remote("http://a/", "k"))
     Path(remotes.path).write_text('{"attic": 1, "cellar": {"address": "http://b/", "token": "k"}}')

@@ -61,7 +61,7 @@ async def test_a_message_of_a_teammate_begins_a_turn_of_the_main_thread(tmp_path
         _worker("done"),
         step(_agent(name="ann")),
         step("started"),
-        step("heard", repeat=True),
+        step("PONG", repeat=True),
     ]
     async with MessagesServer(script) as server:
         program = Program(tmp_path, server.url, CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS="1")
@@ -74,7 +74,7 @@ async def test_a_message_of_a_teammate_begins_a_turn_of_the_main_thread(tmp_path
 
 
 def _named(body: Any) -> set[str]:
-    """Tools that are told by name alone."""
+    """Tools that are listed by name alone."""
     text = json.dumps(body["messages"])
     return {name for name in ("SendMessage", "ListAgents") if name in text}
 
@@ -103,7 +103,7 @@ async def test_a_server_of_an_agent_that_cannot_be_used_is_named(tmp_path: Path)
 
 
 async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
-    async with MessagesServer([step("heard", when="PING", repeat=True)]) as server:
+    async with MessagesServer([step("PONG", when="PING", repeat=True)]) as server:
         program = Program(
             tmp_path, server.url, CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS="1", XDG_RUNTIME_DIR=str(tmp_path)
         )
@@ -117,7 +117,7 @@ async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
         server.script([
             step(_use("SendMessage", to=f"uds:{path}", message="PING"), when="say hello"),
             step("sent", when="handed to the other session"),
-            step("heard", when="PING", repeat=True),
+            step("PONG", when="PING", repeat=True),
         ])  # fmt: skip
         done = await program.run("-p", "say hello")
         assert done.out == "sent\n"
@@ -126,7 +126,7 @@ async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
         listener.stdin.close()
         async with asyncio.timeout(50):
             out, _ = await listener.communicate()
-    assert b"heard" in out
+    assert b"PONG" in out
     assert list(cards.iterdir()) == []
 
 

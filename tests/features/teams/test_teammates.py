@@ -15,7 +15,7 @@ from bridle.tools.agent import TOOL as AGENT
 from bridle.tools.tasks.task_create import TOOL as CREATE
 from bridle.tools.tasks.task_update import TOOL as UPDATE
 from bridle.types.agent import AgentDefinition
-from tests.fakes.agents import FakeMinds, team
+from tests.fakes.agents import ScriptedModels, team
 from tests.fakes.features import with_feature
 from tests.fakes.hooked import hooked
 from tests.fakes.processes import eventually
@@ -37,12 +37,12 @@ def _in_a_team(runtime: Runtime) -> Runtime:
     return with_feature(runtime, TeamsFeature(), AgentsFeature(Agents(registry)))
 
 
-async def test_a_member_is_told_who_it_is_and_shares_the_task_list(tmp_path: Path):
+async def test_a_member_knows_its_name_and_shares_the_task_list(tmp_path: Path):
     scripts = {"main": [says(_start(name="ann")), says("ok")], "job": [says("done")]}
     async with team(tmp_path, scripts, CREATE, UPDATE, agents=[_HELPER], env=_TEAMS) as made:
         await made.prompt()
         await made.over()
-        (asked,) = made.minds.requests("job")
+        (asked,) = made.models.requests("job")
     assert "You are `ann` in the team `blue`" in asked.system[0]["text"]
     assert [each["name"] for each in asked.tools] == ["TaskCreate", "TaskUpdate"]
 
@@ -63,28 +63,28 @@ async def test_a_name_leads_to_one_member(tmp_path: Path, name: str, sentence: s
     assert sentence in result
 
 
-async def test_a_hook_that_hears_of_rest_sends_a_member_back_to_work(tmp_path: Path):
-    minds = FakeMinds({
+async def test_an_idle_hook_sends_a_member_back_to_work(tmp_path: Path):
+    models = ScriptedModels({
         "main": [says(_start(name="ann")), says("ok")],
         "job": [says("first"), says("second")],
     })  # fmt: skip
 
-    async with hooked(tmp_path, minds, AGENT, change=_in_a_team) as made:
-        told: list[Any] = []
+    async with hooked(tmp_path, models, AGENT, change=_in_a_team) as made:
+        seen: list[Any] = []
 
         def reply(input: dict[str, Any]) -> Any:
-            told.append((input["teammate_name"], input["team_name"]))
-            return {"decision": "block", "reason": "Look again."} if len(told) == 1 else None
+            seen.append((input["teammate_name"], input["team_name"]))
+            return {"decision": "block", "reason": "Look again."} if len(seen) == 1 else None
 
         made.listen("TeammateIdle", reply)
         await made.prompt("<main>")
-        await eventually(lambda: len(told) == 2)
-    assert told == [("ann", "blue"), ("ann", "blue")]
-    assert "Look again." in msgspec.json.encode(minds.requests("job")[1].messages).decode()
+        await eventually(lambda: len(seen) == 2)
+    assert seen == [("ann", "blue"), ("ann", "blue")]
+    assert "Look again." in msgspec.json.encode(models.requests("job")[1].messages).decode()
 
 
-async def test_hooks_hear_of_items_that_a_resting_member_had_taken_on(tmp_path: Path):
-    minds = FakeMinds({
+async def test_hooks_get_the_items_of_an_idle_member(tmp_path: Path):
+    models = ScriptedModels({
         "main": [
             says(calls("TaskCreate", subject="Test it", description="All of it.")),
             says(calls("TaskUpdate", taskId="1", status="in_progress", owner="ann")),
@@ -94,7 +94,7 @@ async def test_hooks_hear_of_items_that_a_resting_member_had_taken_on(tmp_path: 
         "job": [says("done")],
     })  # fmt: skip
 
-    async with hooked(tmp_path, minds, AGENT, CREATE, UPDATE, change=_in_a_team) as made:
+    async with hooked(tmp_path, models, AGENT, CREATE, UPDATE, change=_in_a_team) as made:
         made.listen("TaskCompleted", None)
         made.listen("TaskCreated", None)
         await made.prompt("<main>")

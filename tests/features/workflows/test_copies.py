@@ -21,7 +21,7 @@ from tests.fakes.engine import with_records
 from tests.fakes.messages_server import MessagesServer, fault, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program, lines, user
-from tests.fakes.workflows import answer_of, workshop
+from tests.fakes.workflows import answer_of, workflow_session
 
 _ENV = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
 _FAN = "return await parallel(args.map(key => () => agent(`<${key}>`)))"
@@ -40,12 +40,14 @@ _STEPS = (
 )
 
 
-async def test_a_copy_goes_on_with_a_run_in_a_journal_of_its_own(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A")], "b": [_BROKEN]}, env=_ENV) as made:
+async def test_a_copy_continues_a_run_in_a_journal_of_its_own(tmp_path: Path):
+    async with workflow_session(tmp_path, {"a": [says("A")], "b": [_BROKEN]}, env=_ENV) as made:
         first = await made.finish(_FAN, args=["a", "b"])
         there = Path(made.run(first.id).folder.path)
     before = _contents(there)
-    async with workshop(tmp_path, {"a": [], "b": [says("B")]}, env=_ENV, change=_copy(tmp_path)) as copy:
+    async with workflow_session(
+        tmp_path, {"a": [], "b": [says("B")]}, env=_ENV, change=_copy(tmp_path)
+    ) as copy:
         (seen,) = await copy.runs.views(copy.team.runtime)
         again = await copy.finish(resume=first.id)
         (view,) = await copy.runs.views(copy.team.runtime)
@@ -57,11 +59,11 @@ async def test_a_copy_goes_on_with_a_run_in_a_journal_of_its_own(tmp_path: Path)
 
 
 async def test_a_later_process_of_the_copy_finds_what_the_copy_has_done(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [_BROKEN]}, env=_ENV) as made:
+    async with workflow_session(tmp_path, {"a": [_BROKEN]}, env=_ENV) as made:
         first = await made.finish(_FAN, args=["a"])
-    async with workshop(tmp_path, {"a": [says("A")]}, env=_ENV, change=_copy(tmp_path)) as copy:
+    async with workflow_session(tmp_path, {"a": [says("A")]}, env=_ENV, change=_copy(tmp_path)) as copy:
         await copy.finish(resume=first.id)
-    async with workshop(tmp_path, {"a": []}, env=_ENV, change=_copy(tmp_path)) as later:
+    async with workflow_session(tmp_path, {"a": []}, env=_ENV, change=_copy(tmp_path)) as later:
         (view,) = await later.runs.views(later.team.runtime)
         again = await later.finish(resume=first.id)
         assert later.runs.ids(later.team.runtime) == (first.id,)
@@ -70,22 +72,22 @@ async def test_a_later_process_of_the_copy_finds_what_the_copy_has_done(tmp_path
 
 
 async def test_the_script_of_a_run_is_saved_from_a_copy(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         first = await made.finish("return 5")
-    async with workshop(tmp_path, {}, change=_copy(tmp_path)) as copy:
+    async with workflow_session(tmp_path, {}, change=_copy(tmp_path)) as copy:
         folder = copy.runs.folder(first.id, copy.team.runtime)
         assert folder is not None
         path = save_run(folder, copy.team.runtime, name="kept", scope="project", replace=False)
     assert Path(path).read_text().endswith("return 5")
 
 
-async def test_a_run_that_the_other_session_works_on_is_told_as_such_and_done_here_as_well(tmp_path: Path):
+async def test_a_run_of_the_other_session_is_reported_and_done_here_as_well(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A")], "b": [says("B", then=gate.wait)]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = made.run((await made.start(_FAN, args=["a", "b"])).run_id)
         await eventually(lambda: [each.state for each in run.view().agents] == ["done", "running"])
-        async with workshop(
+        async with workflow_session(
             tmp_path, {"a": [], "b": [says("mine")]}, env=_ENV, change=_copy(tmp_path)
         ) as copy:
             (seen,) = await copy.runs.views(copy.team.runtime)
@@ -101,15 +103,15 @@ async def test_a_run_that_the_other_session_works_on_is_told_as_such_and_done_he
 
 
 async def test_two_sessions_never_write_one_journal(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}, env=_ENV) as made:
+    async with workflow_session(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}, env=_ENV) as made:
         run = await made.start("await agent('<a>')")
-        async with workshop(tmp_path, {"a": []}, env=_ENV) as other:
+        async with workflow_session(tmp_path, {"a": []}, env=_ENV) as other:
             with pytest.raises(ToolError, match="Another process is running"):
                 await other.start(resume=run.run_id)
 
 
 async def test_a_process_that_goes_from_a_copy_back_finds_the_run_as_it_left_it(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [_BROKEN, says("copy's"), says("own")]}, env=_ENV) as made:
+    async with workflow_session(tmp_path, {"a": [_BROKEN, says("copy's"), says("own")]}, env=_ENV) as made:
         first = await made.finish(_FAN, args=["a"])
         own = made.team.runtime
         made.team.runtime = _copy(tmp_path)(own)
@@ -142,7 +144,7 @@ def test_a_folder_without_results_is_taken_over_as_such(tmp_path: Path):
     assert list(own.records()) == [] and not own.is_held()
 
 
-async def test_a_forked_session_lists_shows_and_goes_on_with_the_runs_of_its_origin(tmp_path: Path):
+async def test_a_forked_session_lists_shows_and_resumes_the_runs_of_its_origin(tmp_path: Path):
     async with MessagesServer(_STEPS) as server:
         program = await _with_a_run(tmp_path, server)
         (there,) = (program.home / ".claude" / "projects").rglob("journal.jsonl")
@@ -161,7 +163,7 @@ async def test_a_forked_session_lists_shows_and_goes_on_with_the_runs_of_its_ori
     assert _contents(there.parent) == before
 
 
-async def test_a_branch_goes_on_with_a_run_of_the_same_process_as_its_own(tmp_path: Path):
+async def test_a_branch_resumes_a_run_of_the_same_process_as_its_own(tmp_path: Path):
     async with MessagesServer(_STEPS) as server:
         program = await _with_a_run(tmp_path, server)
         said = lines(user("/branch"), user("/workflows fan resume"))

@@ -9,15 +9,15 @@ from bridle.features.workflows.saved import save as save_run
 from bridle.providers.scripted import says
 from bridle.types.errors import ToolError
 from tests.fakes.processes import eventually
-from tests.fakes.workflows import Workshop, answer_of, save, workshop
+from tests.fakes.workflows import WorkflowSession, answer_of, save, workflow_session
 
 _ENV = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
 
 
-async def test_while_paused_nobody_begins_and_who_works_finishes(tmp_path: Path):
+async def test_while_paused_no_agent_begins_and_those_at_work_finish(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A", then=gate.wait)], "b": [says("B")]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = made.run(
             (await made.start("const a = await agent('<a>'); return a + await agent('<b>')")).run_id
         )
@@ -26,8 +26,8 @@ async def test_while_paused_nobody_begins_and_who_works_finishes(tmp_path: Path)
         assert run.state == "paused"
         gate.set()
         await eventually(lambda: [each.state for each in run.view().agents] == ["done", "waiting"])
-        assert made.team.minds.requests("b") == []
-        run.go_on()
+        assert made.team.models.requests("b") == []
+        run.resume()
         (task,) = await made.team.over()
     assert answer_of(task) == "AB"
 
@@ -35,7 +35,7 @@ async def test_while_paused_nobody_begins_and_who_works_finishes(tmp_path: Path)
 async def test_stopping_ends_every_agent_and_leaves_what_was_finished(tmp_path: Path):
     never = asyncio.Event()
     scripts = {"a": [says("A")], "b": [says("B", then=never.wait)] * 3}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         launched = await made.start(
             "await agent('<a>'); await parallel([1, 2, 3].map(n => () => agent(`<b> ${n}`)))"
         )
@@ -49,7 +49,7 @@ async def test_stopping_ends_every_agent_and_leaves_what_was_finished(tmp_path: 
 
 async def test_an_interrupt_stops_all_at_once_and_begins_no_turn(tmp_path: Path):
     never = asyncio.Event()
-    async with workshop(tmp_path, {"b": [says("B", then=never.wait)] * 16}, env=_ENV) as made:
+    async with workflow_session(tmp_path, {"b": [says("B", then=never.wait)] * 16}, env=_ENV) as made:
         for _ in range(2):
             await made.start("await parallel(Array.from({length: 8}, (_, n) => () => agent(`<b> ${n}`)))")
         await _asked(made, "b", 16)
@@ -65,7 +65,7 @@ async def test_one_agent_is_skipped_stopped_or_restarted(tmp_path: Path):
         "b": [says("B", then=never.wait)],
         "c": [says("C", then=never.wait), says("C again")],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         launched = await made.start("return await parallel(['a', 'b', 'c'].map(k => () => agent(`<${k}>`)))")
         run = made.run(launched.run_id)
         for key in "abc":
@@ -83,18 +83,20 @@ async def test_one_agent_is_skipped_stopped_or_restarted(tmp_path: Path):
 async def test_an_agent_that_waits_can_be_skipped_too(tmp_path: Path):
     gate = asyncio.Event()
     env = {"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"}
-    async with workshop(tmp_path, {"a": [says("A", then=gate.wait)], "b": [says("B")]}, env=env) as made:
+    async with workflow_session(
+        tmp_path, {"a": [says("A", then=gate.wait)], "b": [says("B")]}, env=env
+    ) as made:
         launched = await made.start("return await parallel(['a', 'b'].map(k => () => agent(`<${k}>`)))")
         await _asked(made, "a")
         made.run(launched.run_id).decide(2, "skip")
         gate.set()
         (task,) = await made.team.over()
-        assert made.team.minds.requests("b") == []
+        assert made.team.models.requests("b") == []
     assert answer_of(task) == '["A",null]'
 
 
 async def test_a_script_is_kept_for_the_project_or_the_user_under_any_name(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         task = await made.finish("return 5")
         folder, runtime = made.run(task.id).folder, made.team.runtime
         own = save_run(folder, runtime, name=None, scope="project", replace=False)
@@ -103,7 +105,7 @@ async def test_a_script_is_kept_for_the_project_or_the_user_under_any_name(tmp_p
             if name:
                 with pytest.raises(ToolError, match="cannot be the name"):
                     save_run(folder, runtime, name=name, scope="project", replace=False)
-    async with workshop(tmp_path, {}) as later:
+    async with workflow_session(tmp_path, {}) as later:
         again = await later.finish(name="test")
     assert Path(own) == tmp_path / ".claude" / "workflows" / "test.js"
     assert Path(user) == tmp_path / "home" / ".claude" / "workflows" / "other.js"
@@ -114,7 +116,7 @@ async def test_a_script_is_kept_for_the_project_or_the_user_under_any_name(tmp_p
 async def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path):
     before = save(tmp_path, "test", "return 1")
     text = before.read_text()
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         task = await made.finish("return 5")
         folder, runtime = made.run(task.id).folder, made.team.runtime
         with pytest.raises(ToolError, match="--force"):
@@ -124,5 +126,5 @@ async def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path):
     assert before.read_text().endswith("return 5")
 
 
-async def _asked(made: Workshop, key: str, count: int = 1) -> None:
-    await eventually(lambda: len(made.team.minds.requests(key)) >= count)
+async def _asked(made: WorkflowSession, key: str, count: int = 1) -> None:
+    await eventually(lambda: len(made.team.models.requests(key)) >= count)

@@ -41,7 +41,7 @@ def _parts(server: MessagesServer) -> Counter[str]:
     return found
 
 
-async def test_the_session_waits_for_two_hundred_agents_and_the_model_hears_the_result(tmp_path: Path):
+async def test_the_session_waits_for_two_hundred_agents_and_the_model_gets_the_result(tmp_path: Path):
     script = [
         step(_run(script=_FAN, args={"n": 200}), when='"text":"begin"'),
         step("It runs.", when="runs in the background"),
@@ -142,7 +142,7 @@ async def test_a_failed_agent_is_begun_anew_by_a_command_while_the_others_work(t
             host.prompt('/fan {"n": 3}')
             await host.until(lambda frame: frame.get("summary") == "Look: 2 of 3 agents done")
             host.prompt("/workflows fan restart 1")
-            told = await host.until(lambda frame: "is restarted" in str(frame.get("result")))
+            shown = await host.until(lambda frame: "is restarted" in str(frame.get("result")))
             host.prompt("/workflows fan restart 3")
             refused = await host.until(lambda frame: "has finished" in str(frame.get("result")))
             await eventually(lambda: _parts(server)["0"] == 2)
@@ -151,7 +151,7 @@ async def test_a_failed_agent_is_begun_anew_by_a_command_while_the_others_work(t
             await host.close()
         assert _parts(server) == {"0": 2, "1": 1, "2": 1}
         note = next(request for request in server.requests if b"3 parts" in request.raw)
-    assert (told["is_error"], refused["is_error"], last["is_error"]) == (False, True, False)
+    assert (shown["is_error"], refused["is_error"], last["is_error"]) == (False, True, False)
     assert b"3 of 3 agents finished." in note.raw
 
 
@@ -206,15 +206,15 @@ async def test_the_word_ultracode_asks_for_a_workflow_and_hard_thinking_in_that_
         _install(program)
         plain = ("--model", "claude-opus-4-8", "--effort", "low")
         small = json.dumps({"workflowSizeGuideline": "small"})
-        await program.run("-p", "mend it, ultracode!", *plain, "--settings", small)
+        await program.run("-p", "fix it, ultracode!", *plain, "--settings", small)
         await program.run("-p", "an ultracoded thing", *plain)
         quiet = json.dumps({"workflowKeywordTriggerEnabled": False})
         await program.run("-p", "ultracode", *plain, "--settings", quiet)
-        told, other, off = server.requests
-    assert b"wants this done thoroughly" in told.raw and b"about 5 agents" in told.raw
-    assert told.body["output_config"]["effort"] == "xhigh"
+        shown, other, off = server.requests
+    assert b"wants this done thoroughly" in shown.raw and b"about 5 agents" in shown.raw
+    assert shown.body["output_config"]["effort"] == "xhigh"
     # The list of tools stays, so that a session keeps its cached beginning when the word comes late.
-    assert b"select:Workflow" in told.raw and told.body["tools"] == other.body["tools"]
+    assert b"select:Workflow" in shown.raw and shown.body["tools"] == other.body["tools"]
     for request in (other, off):
         assert b"wants this done thoroughly" not in request.raw
         assert request.body["output_config"]["effort"] == "low"
@@ -225,11 +225,11 @@ async def test_ultracode_for_the_session_is_a_setting_a_flag_and_an_effort(tmp_p
     async with MessagesServer([step("Hello.", repeat=True)]) as server:
         program = Program(tmp_path, server.url)
         model = ("--model", "claude-opus-4-8")
-        await program.run("-p", "mend it", *model, "--settings", '{"ultracode": true}')
-        await program.run("-p", "mend it", *model, "--effort", "ultracode")
-        await program.run(*_STREAM, *model, stdin=lines(user("/effort ultracode"), user("mend it")))
+        await program.run("-p", "fix it", *model, "--settings", '{"ultracode": true}')
+        await program.run("-p", "fix it", *model, "--effort", "ultracode")
+        await program.run(*_STREAM, *model, stdin=lines(user("/effort ultracode"), user("fix it")))
         await program.run(
-            *_STREAM, *model, stdin=lines(user("/effort ultracode"), user("/effort low"), user("mend it"))
+            *_STREAM, *model, stdin=lines(user("/effort ultracode"), user("/effort low"), user("fix it"))
         )
         requests = server.requests
     assert [b"wants this done thoroughly" in request.raw for request in requests] == [True, True, True, False]
@@ -240,15 +240,17 @@ def _finished(folder: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in folder.rglob("journal.jsonl"))
 
 
-async def test_where_all_tools_are_told_this_one_comes_with_the_first_sign_of_use(tmp_path: Path):
+async def test_where_all_tools_are_listed_this_one_comes_with_the_first_sign_of_use(tmp_path: Path):
     async with MessagesServer([step("Hello.", repeat=True)]) as server:
         program = Program(tmp_path, server.url)
         _install(program)
         await program.run(*_STREAM, stdin=lines(user("hi"), user("is there a workflow?"), user("hi again")))
         await program.run("-p", "hi", "--allowedTools", "Workflow(fan)")
         await program.run("-p", "hi", "--tools", "Read,Workflow")
-        told = ["Workflow" in [tool["name"] for tool in request.body["tools"]] for request in server.requests]
-    assert told == [False, True, True, True, True]
+        shown = [
+            "Workflow" in [tool["name"] for tool in request.body["tools"]] for request in server.requests
+        ]
+    assert shown == [False, True, True, True, True]
 
 
 async def test_files_that_cannot_be_used_are_named_and_the_rest_works(tmp_path: Path):

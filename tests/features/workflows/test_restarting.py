@@ -13,7 +13,7 @@ from bridle.types.errors import ProviderError, ToolError
 from bridle.types.permission import Case, Decision
 from tests.fakes.engine import with_gate
 from tests.fakes.processes import eventually
-from tests.fakes.workflows import Workshop, answer_of, save, workshop
+from tests.fakes.workflows import WorkflowSession, answer_of, save, workflow_session
 
 _ENV = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
 _FAN = "return await parallel(args.map(key => () => agent(`<${key}>`)))"
@@ -23,14 +23,14 @@ _BROKEN = ProviderError("Too many.", kind="invalid_request", status=400)
 async def test_a_failed_agent_works_again_beside_those_that_never_noticed(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A", then=gate.wait)], "b": [_BROKEN, says("B")], "c": [says("C")]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b", "c"])
         await _stands(run, "running failed done")
         assert "Agent 2 (agent 2) is restarted" in run.decide(2, "restart")
         await _stands(run, "running done done")
         gate.set()
         (task,) = await made.team.over()
-        asked = {key: len(made.team.minds.requests(key)) for key in "abc"}
+        asked = {key: len(made.team.models.requests(key)) for key in "abc"}
         journal = (Path(run.folder.path) / "journal.jsonl").read_text()
     assert answer_of(task) == '["A","B","C"]' and asked == {"a": 1, "b": 2, "c": 1}
     assert task.result is not None and "3 of 3 agents finished." in task.result
@@ -43,9 +43,9 @@ async def test_every_token_is_counted_once_however_often_an_agent_begins(tmp_pat
         "a": [says("A", then=gate.wait)],
         "b": [says("B", then=asyncio.Event().wait), says("no object"), says("B")],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b"])
-        await eventually(lambda: len(made.team.minds.requests("b")) == 1)
+        await eventually(lambda: len(made.team.models.requests("b")) == 1)
         run.decide(2, "stop")
         await _stands(run, "running stopped")
         run.decide(2, "restart")
@@ -61,7 +61,7 @@ async def test_every_token_is_counted_once_however_often_an_agent_begins(tmp_pat
 async def test_what_the_script_did_about_the_failure_is_not_asked_for_again(tmp_path: Path):
     script = "const first = await agent('<a>'); return first ?? await agent('<b>')"
     scripts = {"a": [_BROKEN, says("A")], "b": [says("B", then=asyncio.Event().wait)]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, script)
         await _stands(run, "failed running")
         run.decide(1, "restart")
@@ -79,7 +79,7 @@ async def test_others_that_failed_or_were_left_out_stay_as_they_are(tmp_path: Pa
         "c": [_BROKEN, says("C")],
         "d": [says("D", then=gate.wait)],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b", "c", "d"])
         await _stands(run, "failed running failed running")
         run.decide(2, "skip")
@@ -92,14 +92,14 @@ async def test_others_that_failed_or_were_left_out_stay_as_they_are(tmp_path: Pa
     assert task.result is not None and "Failed: agent 1: " in task.result and "agent 3" not in task.result
 
 
-async def test_several_are_begun_anew_at_once_and_one_that_fails_again_once_more(tmp_path: Path):
+async def test_several_are_restarted_at_once_and_one_that_fails_again_once_more(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {
         "a": [_BROKEN, _BROKEN, says("A")],
         "b": [_BROKEN, says("B")],
         "c": [says("C", then=gate.wait)],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b", "c"])
         await _stands(run, "failed failed running")
         run.decide(1, "restart")
@@ -125,14 +125,14 @@ async def test_those_that_wait_for_a_place_begin_only_if_they_are_asked_for_agai
         "d": [says("D")],
     }
     env = {**_ENV, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"}
-    async with workshop(tmp_path, scripts, env=env) as made:
+    async with workflow_session(tmp_path, scripts, env=env) as made:
         run = await _begun(made, script)
         await _stands(run, "failed running waiting waiting")
         run.decide(1, "restart")
         await eventually(lambda: [each.number for each in run.view().agents] == [1, 2])
         gate.set()
         (task,) = await made.team.over()
-        asked = {key: len(made.team.minds.requests(key)) for key in "abcd"}
+        asked = {key: len(made.team.models.requests(key)) for key in "abcd"}
     assert answer_of(task) == '["B","C"]'
     assert asked == {"a": 2, "b": 1, "c": 1, "d": 0}
 
@@ -154,18 +154,18 @@ async def test_calls_that_have_just_come_are_no_obstacle(tmp_path: Path):
 
         return with_gate(runtime, decide=decide)
 
-    async with workshop(tmp_path, scripts, env=_ENV, change=change) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV, change=change) as made:
         at.append(run := await _begun(made, script))
         (task,) = await made.team.over()
     assert at == [] and answer_of(task) == "AB,B"
     assert _states(run) == "done done done"
 
 
-async def test_an_agent_of_a_nested_workflow_is_begun_anew_as_well(tmp_path: Path):
+async def test_an_agent_of_a_nested_workflow_is_restarted_as_well(tmp_path: Path):
     save(tmp_path, "inner", "return await parallel(['a', 'b'].map(key => () => agent(`<${key}>`)))")
     gate = asyncio.Event()
     scripts = {"a": [_BROKEN, says("A")], "b": [says("B", then=gate.wait)]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, "return await workflow('inner')")
         await _stands(run, "failed running")
         run.decide(1, "restart")
@@ -189,7 +189,7 @@ async def test_an_agent_that_ended_with_a_nested_script_begins_again_where_the_s
         "b": [_BROKEN, says("B")],
         "c": [says("C", then=gate.wait)],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, "return await workflow('inner') + await agent('<c>')")
         await _stands(run, "stopped failed running")
         run.decide(2, "restart")
@@ -202,24 +202,24 @@ async def test_an_agent_that_ended_with_a_nested_script_begins_again_where_the_s
 async def test_in_a_paused_run_it_waits_with_all_others(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A", then=gate.wait)], "b": [_BROKEN, says("B")]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b"])
         await _stands(run, "running failed")
         run.pause()
         assert "when the run is resumed" in run.decide(2, "restart")
         gate.set()
         await _stands(run, "done waiting")
-        assert run.state == "paused" and len(made.team.minds.requests("b")) == 1
-        run.go_on()
+        assert run.state == "paused" and len(made.team.models.requests("b")) == 1
+        run.resume()
         (task,) = await made.team.over()
     assert answer_of(task) == '["A","B"]'
 
 
-async def test_lines_and_faults_of_the_script_are_not_told_twice(tmp_path: Path):
+async def test_lines_and_faults_of_the_script_are_not_reported_twice(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A", then=gate.wait)], "b": [_BROKEN, says("B")]}
     script = f"log('hello'); try {{ await agent('x', {{agentType: 'nobody'}}) }} catch {{}}\n{_FAN}"
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, script, args=["a", "b"])
         await _stands(run, "running failed")
         run.decide(2, "restart")
@@ -231,10 +231,10 @@ async def test_lines_and_faults_of_the_script_are_not_told_twice(tmp_path: Path)
     assert task.result is not None and task.result.count("does not exist") == logs.count("hello") == 1
 
 
-async def test_what_has_finished_is_not_there_and_is_over_cannot_be_begun_anew(tmp_path: Path):
+async def test_an_agent_that_has_finished_or_is_unknown_cannot_be_restarted(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {"a": [says("A")], "b": [_BROKEN], "c": [says("C", then=gate.wait)]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b", "c"])
         await _stands(run, "done failed running")
         with pytest.raises(ToolError, match=r"Agent 1 \(agent 1\) has finished"):
@@ -249,14 +249,14 @@ async def test_what_has_finished_is_not_there_and_is_over_cannot_be_begun_anew(t
             run.decide(2, "restart")
 
 
-async def test_without_budget_nobody_is_begun_anew_and_the_run_goes_on(tmp_path: Path):
+async def test_without_budget_no_agent_is_restarted_and_the_run_continues(tmp_path: Path):
     gate = asyncio.Event()
     scripts = {
         "a": [_BROKEN],
         "b": [says("B", usage={"input_tokens": 1, "output_tokens": 1400})],
         "c": [says("C", then=gate.wait)],
     }
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["c", "a", "b"], prompt="do it +1k")
         await _stands(run, "running failed done")
         with pytest.raises(ToolError, match="The budget of 1,000 tokens is used up"):
@@ -268,7 +268,7 @@ async def test_without_budget_nobody_is_begun_anew_and_the_run_goes_on(tmp_path:
 
 async def test_stopping_a_run_right_after_leaves_nothing_at_work(tmp_path: Path):
     scripts = {"a": [_BROKEN, says("A")], "b": [says("B", then=asyncio.Event().wait)]}
-    async with workshop(tmp_path, scripts, env=_ENV) as made:
+    async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["a", "b"])
         await _stands(run, "failed running")
         run.decide(1, "restart")
@@ -277,7 +277,7 @@ async def test_stopping_a_run_right_after_leaves_nothing_at_work(tmp_path: Path)
         assert run.state == "stopped" and not any(each.state == "running" for each in run.view().agents)
 
 
-async def _begun(made: Workshop, script: str, **launch: Any) -> WorkflowRun:
+async def _begun(made: WorkflowSession, script: str, **launch: Any) -> WorkflowRun:
     return made.run((await made.start(script, **launch)).run_id)
 
 

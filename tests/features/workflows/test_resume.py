@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bridle.features.workflows.journal import RunFolder, call_key
 from bridle.providers.scripted import says
 from bridle.types.errors import ProviderError, ToolError
-from tests.fakes.workflows import META, answer_of, workshop
+from tests.fakes.workflows import META, answer_of, workflow_session
 
 _FAN = "return await parallel(args.map(key => () => agent(`<${key}>`)))"
 
@@ -24,11 +24,11 @@ async def test_only_what_failed_runs_again_whatever_ended_first(tmp_path: Path):
         "b": [broken, says("B")],
         "c": [says("C", then=_set(slow))],
     }
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         first = await made.finish(_FAN, args=["a", "b", "c"])
         again = await made.finish(resume=first.id)
         (view,) = await made.runs.views(made.team.runtime)
-        asked = {key: len(made.team.minds.requests(key)) for key in "abc"}
+        asked = {key: len(made.team.models.requests(key)) for key in "abc"}
     assert answer_of(first) == '["A",null,"C"]' and answer_of(again) == '["A","B","C"]'
     assert asked == {"a": 1, "b": 2, "c": 1} and first.id == again.id
     assert [each.state for each in view.agents] == ["replayed", "done", "replayed"]
@@ -36,19 +36,19 @@ async def test_only_what_failed_runs_again_whatever_ended_first(tmp_path: Path):
 
 
 async def test_a_changed_script_runs_only_what_is_new_in_it(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A")], "b": [says("B")], "c": [says("C")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("A")], "b": [says("B")], "c": [says("C")]}) as made:
         first = await made.finish("return [await agent('<a>'), await agent('<b>')]")
         path = Path(made.run(first.id).folder.script)
         path.write_text(
             META + "return [await agent('<c>'), await agent('<b>', {label: 'other'}), await agent('<a>')]"
         )
         again = await made.finish(path=str(path), resume=first.id)
-        asked = {key: len(made.team.minds.requests(key)) for key in "abc"}
+        asked = {key: len(made.team.models.requests(key)) for key in "abc"}
     assert answer_of(again) == '["C","B","A"]' and asked == {"a": 1, "b": 1, "c": 1}
 
 
-async def test_equal_calls_are_told_apart_by_how_often_they_came(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("one"), says("two"), says("three")]}) as made:
+async def test_equal_calls_are_distinguished_by_their_count(tmp_path: Path):
+    async with workflow_session(tmp_path, {"a": [says("one"), says("two"), says("three")]}) as made:
         first = await made.finish("return [await agent('<a>'), await agent('<a>')]")
         again = await made.finish(
             META + "return [await agent('<a>'), await agent('<a>'), await agent('<a>')]", resume=first.id
@@ -57,7 +57,7 @@ async def test_equal_calls_are_told_apart_by_how_often_they_came(tmp_path: Path)
 
 
 async def test_arguments_of_the_run_hold_unless_others_are_given(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         first = await made.finish("return args ?? 'none'", args={"n": 1})
         same = await made.finish(resume=first.id)
         other = await made.finish(resume=first.id, args=[2])
@@ -66,21 +66,23 @@ async def test_arguments_of_the_run_hold_unless_others_are_given(tmp_path: Path)
 
 async def test_what_an_earlier_run_has_written_counts_for_the_budget(tmp_path: Path):
     lines = [says("x", usage={"input_tokens": 1, "output_tokens": 700})]
-    async with workshop(tmp_path, {"a": lines}) as made:
+    async with workflow_session(tmp_path, {"a": lines}) as made:
         first = await made.finish("await agent('<a>'); return budget.spent()")
         again = await made.finish(resume=first.id)
     assert (answer_of(first), answer_of(again)) == ("700", "700")
 
 
-async def test_a_later_process_finds_the_run_and_goes_on_with_it(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A")], "b": [says("B", then=asyncio.Event().wait)]}) as made:
+async def test_a_later_process_finds_the_run_and_resumes_it(tmp_path: Path):
+    async with workflow_session(
+        tmp_path, {"a": [says("A")], "b": [says("B", then=asyncio.Event().wait)]}
+    ) as made:
         run = await made.start("return [await agent('<a>', {phase: 'One'}), await agent('<b>')]")
         folder = made.run(run.run_id).folder
-        await made.team.channel.seen(lambda _: len(made.team.minds.requests("b")) > 0)
+        await made.team.channel.seen(lambda _: len(made.team.models.requests("b")) > 0)
         # What a killed process leaves: no end in the note.
         note = folder.read_note()
     folder.write_note(note)
-    async with workshop(tmp_path, {"b": [says("B")]}) as later:
+    async with workflow_session(tmp_path, {"b": [says("B")]}) as later:
         (view,) = await later.runs.views(later.team.runtime)
         task = await later.finish(resume=run.run_id)
     assert (view.state, view.name, len(view.agents), view.done) == ("interrupted", "test", 1, 1)
@@ -90,7 +92,7 @@ async def test_a_later_process_finds_the_run_and_goes_on_with_it(tmp_path: Path)
 
 async def test_a_torn_last_line_costs_only_itself(tmp_path: Path):
     scripts = {"a": [says("A")], "b": [says("B"), says("B again")]}
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         first = await made.finish("return [await agent('<a>'), await agent('<b>')]")
         journal = tmp_path / "storage" / "workflows" / first.id / "journal.jsonl"
         journal.write_bytes(journal.read_bytes()[:-20])
@@ -100,8 +102,8 @@ async def test_a_torn_last_line_costs_only_itself(tmp_path: Path):
     assert sum(_is_json(line) for line in journal.read_text().splitlines()) == 2
 
 
-async def test_a_run_that_is_not_there_or_still_runs_is_no_run_to_go_on_with(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}) as made:
+async def test_an_unknown_or_running_run_cannot_be_resumed(tmp_path: Path):
+    async with workflow_session(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}) as made:
         for unknown in ("wf_000000000000", "../../s1", "nonsense"):
             with pytest.raises(ToolError, match="no workflow run"):
                 await made.start(resume=unknown)
@@ -111,7 +113,7 @@ async def test_a_run_that_is_not_there_or_still_runs_is_no_run_to_go_on_with(tmp
 
 
 async def test_what_is_kept_is_for_the_user_alone(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("A")]}) as made:
         task = await made.finish("return await agent('<a>')")
     folder = tmp_path / "storage" / "workflows" / task.id
     assert folder.stat().st_mode & 0o077 == 0

@@ -20,14 +20,14 @@ from tests.fakes.agents import echo
 from tests.fakes.processes import eventually
 from tests.fakes.repositories import GIT_ENV, repository
 from tests.fakes.tool_context import make_context
-from tests.fakes.workflows import answer_of, save, workshop
+from tests.fakes.workflows import answer_of, save, workflow_session
 
 _SCHEMA = "{type: 'object', required: ['n'], properties: {n: {type: 'integer'}}}"
 
 
 async def test_agents_work_for_the_script_and_its_value_is_the_result(tmp_path: Path):
     scripts = {"a": [says("Found a.")], "b": [says(calls("Echo", text="hi")), says("Found b.")]}
-    async with workshop(tmp_path, scripts, echo) as made:
+    async with workflow_session(tmp_path, scripts, echo) as made:
         task = await made.finish(
             "const found = await parallel([() => agent('<a>'), () => agent('<b>')])\nreturn found.join(' ')"
         )
@@ -42,7 +42,7 @@ async def test_agents_work_for_the_script_and_its_value_is_the_result(tmp_path: 
 
 
 async def test_the_run_is_one_job_and_its_agents_are_none_of_their_own(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("x")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("x")]}) as made:
         await made.finish("phase('Look'); log('hello'); return await agent('<a>')")
         channel = made.team.channel
         (run_id,) = {event.task.id for event in channel.of(TaskStarted)}
@@ -54,7 +54,7 @@ async def test_the_run_is_one_job_and_its_agents_are_none_of_their_own(tmp_path:
 
 
 async def test_its_agents_leave_side_chains_like_any_other(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("x")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("x")]}) as made:
         await made.finish("return await agent('<a>', {label: 'first'})")
         (view,) = await made.runs.views(made.team.runtime)
     folder = tmp_path / "storage" / "subagents"
@@ -70,9 +70,9 @@ async def test_its_agents_leave_side_chains_like_any_other(tmp_path: Path):
 
 async def test_an_agent_with_a_schema_answers_with_an_object_that_fits(tmp_path: Path):
     scripts = {"a": [says(calls("StructuredOutput", n="x")), says(calls("StructuredOutput", n=3))]}
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         task = await made.finish(f"return (await agent('<a>', {{schema: {_SCHEMA}}})).n + 1")
-        names = [tool["name"] for tool in made.team.minds.requests("a")[0].tools]
+        names = [tool["name"] for tool in made.team.models.requests("a")[0].tools]
     assert answer_of(task) == "4"
     assert "StructuredOutput" in names and "Workflow" not in names
 
@@ -82,7 +82,7 @@ async def test_an_agent_that_gives_no_object_or_fails_is_null_and_named(tmp_path
         "a": [says("Just words."), says("Still words.")],
         "b": [ProviderError("The service is gone.", kind="invalid_request", status=400)],
     }
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         task = await made.finish(
             f"return [await agent('<a>', {{schema: {_SCHEMA}}}), await agent('<b>', {{label: 'second'}})]"
         )
@@ -97,13 +97,13 @@ async def test_options_choose_type_model_and_effort(tmp_path: Path):
     helper = AgentDefinition(name="helper", description="Helps.", text="You help.", model="model-h")
     scripts = {key: [says("x")] for key in "abcd"}
     env = {"CLAUDE_CODE_WORKFLOW_SUBAGENT_MODEL": "model-w", "CLAUDE_CODE_SUBAGENT_MODEL": "model-s"}
-    async with workshop(tmp_path, scripts, agents=[helper], env=env) as made:
+    async with workflow_session(tmp_path, scripts, agents=[helper], env=env) as made:
         await made.finish(
             "await agent('<a>', {agentType: 'helper'}); await agent('<b>');"
             "await agent('<c>', {model: 'model-c', agentType: 'helper'})"
         )
-        models = {key: made.team.minds.requests(key)[0].model for key in "abc"}
-        system = made.team.minds.requests("a")[0].system[0]["text"]
+        models = {key: made.team.models.requests(key)[0].model for key in "abc"}
+        system = made.team.models.requests("a")[0].system[0]["text"]
     assert models == {"a": "model-h", "b": "model-w", "c": "model-c"}
     assert system == "You help."
 
@@ -115,7 +115,7 @@ async def test_phases_and_lines_are_seen_and_written_along(tmp_path: Path):
         "phase('One'); await agent('<a>'); phase('Extra'); console.log('half way');\n"
         "await agent('<b>', {phase: 'Two'})"
     )
-    async with workshop(tmp_path, {"a": [says("x")], "b": [says("y")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("x")], "b": [says("y")]}) as made:
         task = await made.finish(script)
         (view,) = await made.runs.views(made.team.runtime)
     assert [(each.title, each.detail, each.done) for each in view.phases] == [
@@ -131,9 +131,9 @@ async def test_phases_and_lines_are_seen_and_written_along(tmp_path: Path):
 
 async def test_the_model_reads_how_far_a_run_is_and_what_came_of_it(tmp_path: Path):
     never = asyncio.Event()
-    async with workshop(tmp_path, {"a": [says("A")], "b": [says("B", then=never.wait)]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("A")], "b": [says("B", then=never.wait)]}) as made:
         launched = await made.start("log('one'); await agent('<a>'); await agent('<b>'); return 1")
-        await eventually(lambda: made.team.minds.requests("b"))
+        await eventually(lambda: made.team.models.requests("b"))
         context = make_context(tmp_path, workspace=made.team.runtime.workspace)
         running = await TASK_OUTPUT.run(TaskOutputInput(task_id=launched.run_id, block=False), context)
         made.run(launched.run_id).decide(2, "skip")
@@ -159,7 +159,7 @@ async def test_no_more_than_sixteen_work_at_once(tmp_path: Path):
 
     lines = [says("x", then=wait) for _ in range(40)]
     env = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "0"}
-    async with workshop(tmp_path, {"a": lines}, env=env) as made:
+    async with workflow_session(tmp_path, {"a": lines}, env=env) as made:
         task = await made.finish(
             "return (await parallel(Array.from({length: 40}, (_, i) => () => agent(`<a> ${i}`)))).length"
         )
@@ -197,7 +197,7 @@ async def test_the_first_answer_of_an_agent_lets_those_like_it_begin(tmp_path: P
     first = asyncio.Event()
     lines = [says(calls("Echo", text="hi"), then=first.wait), says("x"), says("y"), says("z")]
     env = {"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "60000"}
-    async with workshop(tmp_path, {"a": lines}, echo, env=env) as made:
+    async with workflow_session(tmp_path, {"a": lines}, echo, env=env) as made:
         await made.start("return await parallel([() => agent('<a> 1'), () => agent('<a> 2')])")
         await made.team.channel.seen(lambda event: isinstance(event, FromAgent))
         first.set()
@@ -207,7 +207,7 @@ async def test_the_first_answer_of_an_agent_lets_those_like_it_begin(tmp_path: P
 
 async def test_the_call_after_the_thousandth_throws(tmp_path: Path):
     record = {"label": "x", "phase": None, "model": "m", "agentId": None, "tokens": 0, "outputTokens": 0}
-    async with workshop(tmp_path, {"a": [says("x")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("x")]}) as made:
         first = await made.finish("return await agent('<a>')")
         journal = tmp_path / "storage" / "workflows" / first.id / "journal.jsonl"
         key = json.loads(journal.read_text())["key"]
@@ -231,7 +231,7 @@ async def test_a_token_target_of_the_prompt_is_the_budget_and_ends_agents(tmp_pa
         "await agent('<a> 2');\n"
         "try { await agent('<a> 3') } catch (error) { return [...seen, budget.spent(), error.message] }"
     )
-    async with workshop(tmp_path, {"a": lines}) as made:
+    async with workflow_session(tmp_path, {"a": lines}) as made:
         task = await made.finish(script, prompt="do it +1k")
     assert json.loads(answer_of(task)) == [1000, 0, 300, 1400, "The budget of 1,000 tokens is used up."]
 
@@ -239,13 +239,13 @@ async def test_a_token_target_of_the_prompt_is_the_budget_and_ends_agents(tmp_pa
 async def test_agents_that_wait_when_the_budget_is_used_up_do_not_begin(tmp_path: Path):
     lines = [says("x", usage={"input_tokens": 1, "output_tokens": 700}) for _ in range(30)]
     env = {"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"}
-    async with workshop(tmp_path, {"a": lines}, env=env) as made:
+    async with workflow_session(tmp_path, {"a": lines}, env=env) as made:
         task = await made.finish(
             "const all = await parallel(Array.from({length: 30}, (_, i) => () => agent(`<a> ${i}`)))\n"
             "return all.filter(Boolean)",
             prompt="+1k do it",
         )
-        assert len(made.team.minds.requests("a")) == 2
+        assert len(made.team.models.requests("a")) == 2
     assert answer_of(task) == '["x","x"]'
 
 
@@ -253,16 +253,16 @@ async def test_the_spending_limit_of_the_session_holds_for_its_workflows(tmp_pat
     def limited(runtime: Runtime) -> Runtime:
         return msgspec.structs.replace(runtime, limits=Limits(max_budget_usd=0.0001))
 
-    async with workshop(tmp_path, {"a": [says("x"), says("y")]}, change=limited) as made:
+    async with workflow_session(tmp_path, {"a": [says("x"), says("y")]}, change=limited) as made:
         task = await made.finish("await agent('<a> 1'); await agent('<a> 2')")
-        assert len(made.team.minds.requests("a")) == 1
+        assert len(made.team.models.requests("a")) == 1
     assert task.status == "failed" and "Reached maximum budget" in (task.error or "")
 
 
 async def test_a_workflow_calls_another_one_level_deep_and_shares_its_journal(tmp_path: Path):
     save(tmp_path, "inner", "phase('Deep'); return [args, await agent('<a>')]")
     save(tmp_path, "outer", "return await workflow('inner', 1)")
-    async with workshop(tmp_path, {"a": [says("x")]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("x")]}) as made:
         task = await made.finish("return await workflow('inner', {n: 1})")
         (view,) = await made.runs.views(made.team.runtime)
         deep = await made.finish("try { await workflow('outer') } catch (error) { return error.message }")
@@ -278,7 +278,7 @@ async def test_a_nested_script_file_passes_the_gate_of_reads(tmp_path: Path):
     outside = tmp_path.parent / f"{tmp_path.name}-outside.js"
     outside.write_text("export const meta = {name: 'o', description: 'd'}\nreturn 8")
     script = "try { return await workflow({scriptPath: args}) } catch (error) { return error.message }"
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         made.team.session.swap(mode="default")
         inside = await made.finish(script, args="inner.js")
         refused = await made.finish(script, args=str(outside))
@@ -286,8 +286,8 @@ async def test_a_nested_script_file_passes_the_gate_of_reads(tmp_path: Path):
     assert "nobody is there" in answer_of(refused)
 
 
-async def test_an_error_that_nobody_catches_fails_the_run_with_its_line(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("x")]}) as made:
+async def test_an_uncaught_error_fails_the_run_with_its_line(tmp_path: Path):
+    async with workflow_session(tmp_path, {"a": [says("x")]}) as made:
         task = await made.finish("await agent('<a>')\nthrow new Error('no good')")
     assert task.status == "failed"
     assert "line 3: " in (task.error or "") and "no good" in (task.error or "")
@@ -304,10 +304,8 @@ async def test_an_error_that_nobody_catches_fails_the_run_with_its_line(tmp_path
         ("return await agent('<a>', {isolation: 'moon'})", "cannot take these options"),
     ],
 )
-async def test_a_call_that_makes_no_sense_throws_in_the_script_and_is_told(
-    tmp_path: Path, script: str, words: str
-):
-    async with workshop(tmp_path, {}) as made:
+async def test_an_invalid_call_throws_in_the_script_and_is_reported(tmp_path: Path, script: str, words: str):
+    async with workflow_session(tmp_path, {}) as made:
         task = await made.finish(f"try {{ {script} }} catch (error) {{ return error.message }}")
         lost = await made.finish(f"return await parallel([async () => {{ {script} }}])")
     assert words in answer_of(task)
@@ -324,7 +322,7 @@ async def test_an_isolated_agent_changes_a_work_tree_that_the_note_names(tmp_pat
         f"return [await agent('<a>', {{isolation: 'worktree', schema: {_SCHEMA}}}),"
         "await agent('<b>', {isolation: 'worktree'})]"
     )
-    async with workshop(project, scripts, WRITE, env=GIT_ENV) as made:
+    async with workflow_session(project, scripts, WRITE, env=GIT_ENV) as made:
         task = await made.finish(script)
     assert answer_of(task) == '[{"n":1},"Only looked."]'
     (tree,) = (project / ".claude" / "worktrees").iterdir()
@@ -332,8 +330,8 @@ async def test_an_isolated_agent_changes_a_work_tree_that_the_note_names(tmp_pat
     assert task.result is not None and f"Changes are in: {tree} on branch worktree-agent-" in task.result
 
 
-async def test_agents_that_nobody_waits_for_end_with_the_script(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("x", then=asyncio.Event().wait)]}) as made:
+async def test_agents_that_are_not_awaited_end_with_the_script(tmp_path: Path):
+    async with workflow_session(tmp_path, {"a": [says("x", then=asyncio.Event().wait)]}) as made:
         task = await made.finish("agent('<a>'); return 'done'")
         assert not made.team.agents.registry.running
         (view,) = await made.runs.views(made.team.runtime)
@@ -341,14 +339,14 @@ async def test_agents_that_nobody_waits_for_end_with_the_script(tmp_path: Path):
 
 
 async def test_a_script_that_cannot_be_parsed_is_no_run(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+    async with workflow_session(tmp_path, {}) as made:
         with pytest.raises(ToolError, match="line 2"):
             await made.start("const = 3")
         assert made.team.runtime.workspace.jobs() == ()
 
 
-async def test_a_large_result_is_kept_whole_and_told_in_part(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+async def test_a_large_result_is_kept_whole_and_shown_in_part(tmp_path: Path):
+    async with workflow_session(tmp_path, {}) as made:
         task = await made.finish("return 'x'.repeat(300000)")
     kept = json.loads((tmp_path / "storage" / "workflows" / task.id / "result.json").read_text())
     assert len(kept) == 300_000 and len(answer_of(task)) == 300_000

@@ -18,7 +18,7 @@ from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
 from tests.fakes.sse import tool_use
-from tests.fakes.workflows import META, answer_of, save, workshop
+from tests.fakes.workflows import META, answer_of, save, workflow_session
 
 _FAN = META + "return await parallel([0, 1].map(n => () => agent(`Do part ${n}.`)))"
 
@@ -26,23 +26,23 @@ _FAN = META + "return await parallel([0, 1].map(n => () => agent(`Do part ${n}.`
 async def test_while_they_are_off_no_run_begins_and_one_sentence_says_so(tmp_path: Path):
     save(tmp_path, "saved", "return 1")
     scripts = {"main": [says("x", calls("Workflow", name="saved")), says("Then not.")]}
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         made.workflows.switch = lambda: False
         with pytest.raises(ToolError, match=OFF):
             await made.start("return 1")
         assert made.workflows.commands() == () and not made.workflows.offered and made.workflows.files() == {}
         await made.team.prompt()
-        told = made.team.minds.requests("main")[-1].messages[-1]["content"]
+        shown = made.team.models.requests("main")[-1].messages[-1]["content"]
         made.workflows.switch = lambda: True
         assert answer_of(await made.finish(name="saved")) == "1"
-    assert OFF in str(told)
+    assert OFF in str(shown)
 
 
 async def test_what_runs_when_they_are_turned_off_finishes_with_all_that_it_calls(tmp_path: Path):
     save(tmp_path, "inner", "return await agent('<b>')")
     gate = asyncio.Event()
     scripts = {"a": [says("A", then=gate.wait)], "b": [says("B")]}
-    async with workshop(tmp_path, scripts) as made:
+    async with workflow_session(tmp_path, scripts) as made:
         await made.start("return await agent('<a>') + await workflow('inner')")
         made.workflows.switch = lambda: False
         gate.set()
@@ -51,7 +51,7 @@ async def test_what_runs_when_they_are_turned_off_finishes_with_all_that_it_call
 
 
 async def test_a_run_that_is_left_is_shown_and_stopped_by_commands_alone(tmp_path: Path):
-    async with workshop(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}) as made:
+    async with workflow_session(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}) as made:
         commanded = Commanded(tmp_path)
         commanded.server.runtime = made.team.runtime
         run = (await made.start("await agent('<a>')")).run_id
@@ -119,25 +119,25 @@ async def test_a_settings_file_turns_them_off_and_tells_of_what_still_runs(tmp_p
         async with FakeHost(program, "-p") as host:
             started = await _ask(host, "/fan")
             (program.project / ".claude" / "settings.json").write_text(json.dumps({"disableWorkflows": True}))
-            told = await host.until(lambda frame: "Workflows are turned off" in json.dumps(frame))
+            shown = await host.until(lambda frame: "Workflows are turned off" in json.dumps(frame))
             server.released.set()
             await host.until(lambda frame: frame.get("result") == "All is done.")
             await host.close()
     run = next(word for word in started.split() if word.startswith("wf_"))
-    assert run in json.dumps(told)
+    assert run in json.dumps(shown)
 
 
 async def test_a_variable_that_settings_no_longer_set_is_again_what_it_was_before(tmp_path: Path):
     program = Program(tmp_path, "http://127.0.0.1:9", CLAUDE_CODE_DISABLE_WORKFLOWS="1")
     _install(program)
-    told: list[bool] = []
+    shown: list[bool] = []
     async with FakeHost(program, "-p") as host:
         for value in (None, "0", None):
             variables = {"CLAUDE_CODE_DISABLE_WORKFLOWS": value}
             await host.request("apply_flag_settings", settings={"env": variables})
-            told.append("/fan" in await _ask(host, "/workflows"))
+            shown.append("/fan" in await _ask(host, "/workflows"))
         await host.close()
-    assert told == [False, True, False]
+    assert shown == [False, True, False]
 
 
 async def test_a_session_that_began_without_them_gets_them(tmp_path: Path):

@@ -16,7 +16,7 @@ from bridle.types.permission import Effect, Mode
 from bridle.types.question import PermissionQuestion, Permitted
 from tests.fakes.engine import FakeChannel
 from tests.fakes.processes import eventually
-from tests.fakes.workflows import META, Workshop, answer_of, save, workshop
+from tests.fakes.workflows import META, WorkflowSession, answer_of, save, workflow_session
 
 _MODES: tuple[Mode, ...] = ("default", "dontAsk", "bypassPermissions")
 _PHASED = (
@@ -24,7 +24,9 @@ _PHASED = (
 )
 
 
-async def _called(made: Workshop, *, mode: Mode = "default", allow: Sequence[str] = (), **rules: str) -> str:
+async def _called(
+    made: WorkflowSession, *, mode: Mode = "default", allow: Sequence[str] = (), **rules: str
+) -> str:
     """The result that the model reads of the one call that it makes."""
     allowed = [parse(text, Effect.ALLOW, "session") for text in allow]
     others = [parse(text, Effect[name.upper()], "session") for name, text in rules.items()]
@@ -47,7 +49,7 @@ def _main(**input: Any) -> dict[str, Any]:
     return {"main": [says(calls("Workflow", **input)), says("ok")]}
 
 
-async def test_whoever_approves_is_told_what_would_run_and_may_keep_the_answer(tmp_path: Path):
+async def test_the_approval_says_what_would_run_and_may_be_kept(tmp_path: Path):
     path = save(tmp_path, "saved", "return 1", "Does much.")
     scripts = {
         "main": [says(calls("Workflow", name="saved")), says("ok"), says(calls("Workflow", name="saved"))]
@@ -60,7 +62,7 @@ async def test_whoever_approves_is_told_what_would_run_and_may_keep_the_answer(t
         "destination": "session",
     }
     channel = FakeChannel(Permitted(updates=(update,)))
-    async with workshop(tmp_path, scripts, channel=channel) as made:
+    async with workflow_session(tmp_path, scripts, channel=channel) as made:
         made.team.session.swap(mode="default")
         await made.team.prompt()
         await made.team.prompt()
@@ -74,7 +76,7 @@ async def test_whoever_approves_is_told_what_would_run_and_may_keep_the_answer(t
 
 async def test_a_script_that_was_written_out_is_described_and_approved_for_itself_alone(tmp_path: Path):
     channel = FakeChannel()
-    async with workshop(tmp_path, _main(script=_PHASED), channel=channel) as made:
+    async with workflow_session(tmp_path, _main(script=_PHASED), channel=channel) as made:
         result = await _called(made, allow=["Workflow(inline)"])
     (question,) = channel.questions
     assert isinstance(question, PermissionQuestion)
@@ -83,9 +85,9 @@ async def test_a_script_that_was_written_out_is_described_and_approved_for_itsel
     assert suggestion["rules"][0]["ruleContent"].startswith("script:")
     assert "nobody is there" in result
     rule = f"Workflow({suggestion['rules'][0]['ruleContent']})"
-    async with workshop(tmp_path, _main(script=_PHASED)) as made:
+    async with workflow_session(tmp_path, _main(script=_PHASED)) as made:
         assert "runs in the background" in await _called(made, allow=[rule])
-    async with workshop(tmp_path, _main(script=_PHASED + "\n")) as made:
+    async with workflow_session(tmp_path, _main(script=_PHASED + "\n")) as made:
         assert "nobody is there" in await _called(made, allow=[rule])
 
 
@@ -96,7 +98,7 @@ async def test_a_script_in_a_file_is_described_where_it_may_be_read(tmp_path: Pa
     reasons: list[str] = []
     for path in ("own.js", str(outside), "nowhere.js"):
         channel = FakeChannel()
-        async with workshop(tmp_path, _main(scriptPath=path), channel=channel) as made:
+        async with workflow_session(tmp_path, _main(scriptPath=path), channel=channel) as made:
             await _called(made)
         (question,) = channel.questions
         assert isinstance(question, PermissionQuestion)
@@ -106,11 +108,11 @@ async def test_a_script_in_a_file_is_described_where_it_may_be_read(tmp_path: Pa
     assert "a workflow without a description. Script: nowhere.js" in reasons[2]
 
 
-async def test_a_run_to_go_on_with_is_described_by_its_script(tmp_path: Path):
-    async with workshop(tmp_path, {}) as made:
+async def test_a_run_to_resume_is_described_by_its_script(tmp_path: Path):
+    async with workflow_session(tmp_path, {}) as made:
         task = await made.finish(_PHASED)
     channel = FakeChannel()
-    async with workshop(tmp_path, _main(resumeFromRunId=task.id), channel=channel) as made:
+    async with workflow_session(tmp_path, _main(resumeFromRunId=task.id), channel=channel) as made:
         await _called(made)
     (question,) = channel.questions
     assert (
@@ -135,7 +137,7 @@ async def test_rules_and_modes_decide_as_for_any_call(
     tmp_path: Path, mode: Mode, rules: dict[str, Any], runs: bool
 ):
     save(tmp_path, "saved", "return 1")
-    async with workshop(tmp_path, _main(name="saved")) as made:
+    async with workflow_session(tmp_path, _main(name="saved")) as made:
         result = await _called(made, mode=mode, **rules)
         assert bool(made.team.runtime.workspace.jobs()) is runs
     assert ("runs in the background" in result) is runs
@@ -147,7 +149,7 @@ async def test_what_agents_of_a_run_do_passes_the_gate_of_the_session(tmp_path: 
         **_main(name="saved"),
         "job": [says(calls("Write", file_path="made.txt", content="x")), says("I may not.")],
     }
-    async with workshop(tmp_path, scripts, WRITE) as made:
+    async with workflow_session(tmp_path, scripts, WRITE) as made:
         await _called(made, allow=["Workflow(saved)"])
         (task,) = await made.team.over()
         (question,) = made.team.channel.questions
@@ -167,7 +169,7 @@ async def test_a_rule_against_a_workflow_holds_where_another_calls_it(tmp_path: 
     found: list[str] = []
     for rules in ({}, {"deny": "Workflow(inner)"}):
         for mode in _MODES:
-            async with workshop(tmp_path, _main(name="outer")) as made:
+            async with workflow_session(tmp_path, _main(name="outer")) as made:
                 await _called(made, mode=mode, allow=["Workflow(outer)"], **rules)
                 found.append(answer_of((await made.team.over())[0]))
     assert found[:3] == ["1"] * 3
@@ -178,7 +180,7 @@ async def test_a_rule_against_a_type_of_agent_holds_in_workflows(tmp_path: Path)
     save(
         tmp_path, "saved", "try { await agent('<a>', {agentType: 'Explore'}) } catch (e) { return e.message }"
     )
-    async with workshop(tmp_path, _main(name="saved")) as made:
+    async with workflow_session(tmp_path, _main(name="saved")) as made:
         await _called(made, mode="bypassPermissions", deny="Agent(Explore)")
         (task,) = await made.team.over()
     assert "agentType 'Explore' is not allowed" in answer_of(task)
@@ -186,9 +188,9 @@ async def test_a_rule_against_a_type_of_agent_holds_in_workflows(tmp_path: Path)
 
 async def test_a_script_file_passes_the_gate_of_reads(tmp_path: Path):
     (tmp_path / "own.js").write_text(META + "return 1")
-    async with workshop(tmp_path, _main(scriptPath="own.js")) as made:
+    async with workflow_session(tmp_path, _main(scriptPath="own.js")) as made:
         assert "runs in the background" in await _called(made, allow=["Workflow"])
-    async with workshop(tmp_path, _main(scriptPath="own.js")) as made:
+    async with workflow_session(tmp_path, _main(scriptPath="own.js")) as made:
         refused = await _called(made, allow=["Workflow"], deny="Read(own.js)")
     assert "scriptPath: Permission to use Read was denied" in refused
 
@@ -210,19 +212,19 @@ async def test_a_script_file_passes_the_gate_of_reads(tmp_path: Path):
 )
 async def test_bad_input_is_one_line_that_says_what_to_do(tmp_path: Path, input: dict[str, Any], words: str):
     save(tmp_path, "saved", "return 1")
-    async with workshop(tmp_path, _main(**input)) as made:
+    async with workflow_session(tmp_path, _main(**input)) as made:
         result = await _called(made, mode="bypassPermissions")
         assert made.team.runtime.workspace.jobs() == ()
     assert words in result and "\n" not in result.strip()
 
 
-async def test_where_nothing_may_go_on_beside_the_conversation_the_call_waits(tmp_path: Path):
+async def test_without_background_tasks_the_call_waits(tmp_path: Path):
     save(tmp_path, "saved", "if (args) throw new Error('no good'); return await agent('<a>')")
     env = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
-    async with workshop(tmp_path, {**_main(name="saved"), "a": [says("Found.")]}, env=env) as made:
+    async with workflow_session(tmp_path, {**_main(name="saved"), "a": [says("Found.")]}, env=env) as made:
         result = await _called(made, mode="bypassPermissions")
         assert [task.backgrounded for task in made.team.ended] == [False]
-    async with workshop(tmp_path, _main(name="saved", args=1), env=env) as made:
+    async with workflow_session(tmp_path, _main(name="saved", args=1), env=env) as made:
         failed = await _called(made, mode="bypassPermissions")
     assert result == "1 of 1 agents finished.\n\nFound." and "no good" in failed
 
@@ -231,9 +233,9 @@ async def test_a_call_that_waits_and_is_interrupted_stops_its_run(tmp_path: Path
     save(tmp_path, "saved", "return await agent('<a>')")
     env = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
     scripts = {**_main(name="saved"), "a": [says("x", then=asyncio.Event().wait)]}
-    async with workshop(tmp_path, scripts, env=env) as made:
+    async with workflow_session(tmp_path, scripts, env=env) as made:
         turn = asyncio.create_task(made.team.prompt())
-        await eventually(lambda: made.team.minds.requests("a"))
+        await eventually(lambda: made.team.models.requests("a"))
         turn.cancel()
         await asyncio.wait([turn], timeout=50)
         assert [task.status for task in made.team.ended] == ["killed"]
@@ -243,7 +245,7 @@ async def test_objects_and_lists_in_text_are_taken_as_such(tmp_path: Path):
     save(tmp_path, "saved", "return [typeof args, args]")
     found: list[str] = []
     for args in ('{"n": 1}', "plain words", "[broken", {"n": 2}):
-        async with workshop(tmp_path, _main(name="saved", args=args)) as made:
+        async with workflow_session(tmp_path, _main(name="saved", args=args)) as made:
             await _called(made, mode="bypassPermissions")
             found.append(answer_of((await made.team.over())[0]))
     assert found == [
@@ -258,7 +260,7 @@ async def test_a_rule_that_asks_about_agents_is_asked_about_once_in_a_run(tmp_pa
     save(tmp_path, "saved", "return await parallel(['a', 'b', 'c'].map(x => () => agent(`<${x}>`)))")
     scripts = _main(name="saved") | {name: [says("done")] for name in "abc"}
     channel = FakeChannel(Permitted())
-    async with workshop(tmp_path, scripts, channel=channel) as made:
+    async with workflow_session(tmp_path, scripts, channel=channel) as made:
         await _called(made, allow=["Workflow(saved)"], ask="Agent")
         (task,) = await made.team.over()
     asked = [each for each in channel.questions if isinstance(each, PermissionQuestion)]
@@ -268,7 +270,7 @@ async def test_a_rule_that_asks_about_agents_is_asked_about_once_in_a_run(tmp_pa
 
 async def test_a_rule_against_all_agents_holds_in_workflows(tmp_path: Path):
     save(tmp_path, "saved", "try { await agent('<a>') } catch (e) { return e.message }")
-    async with workshop(tmp_path, _main(name="saved")) as made:
+    async with workflow_session(tmp_path, _main(name="saved")) as made:
         await _called(made, mode="bypassPermissions", deny="Agent")
         (task,) = await made.team.over()
     assert "'workflow-worker' is not allowed" in answer_of(task)

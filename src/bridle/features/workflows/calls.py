@@ -60,8 +60,8 @@ class Calls:
                 self._attempts.end(self._members.values())
                 return end
 
-    def begin_anew(self, member: AgentCall) -> None:
-        """Let an agent work once more that came to nothing, though the script has gone on without it.
+    def restart(self, member: AgentCall) -> None:
+        """Run an agent that failed once more, although the script has continued without it.
 
         A promise cannot be settled twice, so the script runs again: what has finished is answered at once,
         and it finds those at work where they are.

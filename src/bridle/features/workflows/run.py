@@ -134,10 +134,10 @@ class WorkflowRun:
         self._slots.pause()
         self._log.log("Paused: agents at work finish, and no new ones start.")
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let agents begin again."""
-        self._slots.go_on()
-        self._log.log("Going on.")
+        self._slots.resume()
+        self._log.log("Resumed.")
 
     def decide(self, number: int, verdict: Verdict) -> str:
         """Skip, stop or restart one agent; a sentence about it.
@@ -157,7 +157,7 @@ class WorkflowRun:
         name = f"Agent {number} ({over.request.label})"
         if over.state in ("done", "replayed"):
             raise ToolError(f"{name} has finished. To run it again, change its prompt in the script.")
-        self._calls.begin_anew(over)
+        self._calls.restart(over)
         when = " when the run is resumed" if self._slots.paused else ""
         return f"{name} is restarted{when}. The script runs again. The results of other agents are kept."
 

@@ -28,7 +28,7 @@ class Slots:
         """Start no agents. Those at work continue."""
         self._going.clear()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._going.set()
 
     @asynccontextmanager
