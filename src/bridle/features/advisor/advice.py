@@ -12,13 +12,13 @@ from bridle.types.model import Completed, ModelRequest
 from bridle.types.usage import Usage
 
 _PAYER = "Advisor"
-"""Under whose name the ledger lists what it costs, among agents and among tools."""
+"""The name under which the ledger lists its cost, among agents and among tools."""
 _MOST_TOKENS = 16_000
 _MOST_CONTEXT = 200_000
 _UNITS_PER_TOKEN = 3
 """Fewer than a token usually has, because the advisor may count differently from the main model."""
 _RESERVED_UNITS = 4_000
-"""For what is asked, beside the conversation."""
+"""Reserved for the question."""
 _LONGEST_QUESTION = 4_000
 _SYSTEM = (
     "You advise another model, an agent that works for a user with tools on their machine. You see its "

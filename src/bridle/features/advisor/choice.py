@@ -11,7 +11,7 @@ from bridle.types.errors import ConfigError, UsageError
 def choose_advisor(
     flag: str | None, config: Config, env: Mapping[str, str]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """The full id of the advisor, None for none, and sentences about a setting that cannot count.
+    """The full id of the advisor, None for none, and warnings about a setting that is ignored.
 
     `flag` is the model that the command line names.
 

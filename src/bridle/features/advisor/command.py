@@ -14,7 +14,7 @@ _DISABLED = "The advisor is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL. Unse
 
 
 async def advisor(arguments: str, context: CommandCaller, config: Config) -> CommandResult:
-    """Show who advises, choose a model for this session, or let none advise."""
+    """Show the advisor, set one for this session, or turn it off."""
     wanted = arguments.strip()
     if wanted.lower() == "off":
         context.session.swap(advisor=None)

@@ -25,11 +25,11 @@ from bridle.types.workspace import Workspace
 _STREAM = (TextDelta, ThinkingDelta, Streamed)
 _OF_THE_SESSION = (FromAgent, TaskStarted, TaskProgressed, TaskEnded)
 _NOT_FOR_AGENTS = frozenset({"UserPromptSubmit", "MessageDisplay", "StopFailure"})
-"""Events that are about what a person asks and sees."""
+"""Events about what the user asks and sees."""
 
 
 class AgentChannel:
-    """Passes on what happens in an agent, marked as its own; the raw stream stays behind."""
+    """Passes the events of an agent on, marked with its id, without the raw stream."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class AgentChannel:
 
 
 class AgentView:
-    """The hooks of a session as a running agent meets them: its stop is that of a subagent."""
+    """The hooks of a session for a running agent: its stop is that of a subagent."""
 
     def __init__(self, hooks: Hooks, stop: Callable[[Stop], SubagentStop], *, reminder: str | None) -> None:
         self._hooks = hooks
@@ -121,10 +121,10 @@ class SharedCheckpoints:
         return await self._checkpoints.before_command()
 
     async def begin(self, prompt: str) -> None:
-        """The prompt of an agent is none of the user's."""
+        """Nothing to do: the prompt of an agent is not one of the user."""
 
     async def rewind(self, prompt: str, *, dry_run: bool = False) -> Rewound:
         return await self._checkpoints.rewind(prompt, dry_run=dry_run)
 
     async def close(self) -> None:
-        """The session closes them."""
+        """Nothing to do: the session closes them."""

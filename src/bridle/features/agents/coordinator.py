@@ -1,4 +1,4 @@
-"""The main thread as one who leads: it hands out work, weighs what comes back, and touches nothing itself."""
+"""The main thread as a coordinator: it starts agents, checks their reports, and changes nothing itself."""
 
 from bridle.types.agent import AgentDefinition
 

@@ -1,4 +1,4 @@
-"""What agents know of those that work in processes of their own, which another feature runs."""
+"""The interfaces of agents in processes of their own, which another feature runs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -55,7 +55,7 @@ class AgentProcesses(Protocol):
     """Agents that have processes of their own."""
 
     def has(self, name: str) -> bool:
-        """Whether one of this name is at work, or on its way to it."""
+        """Whether one of this name is at work or starting."""
         ...
 
     async def hire(self, turn: Turn, work: Assignment, *, resumes: str | None = None) -> Run | None:
@@ -71,5 +71,5 @@ class AgentProcesses(Protocol):
         ...
 
     async def end_idle(self) -> int:
-        """End all that have nothing to do; how many there were."""
+        """End all idle ones. Returns how many there were."""
         ...

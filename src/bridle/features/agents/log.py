@@ -1,4 +1,4 @@
-"""The file in which people and models read along with an agent."""
+"""The log file of an agent, for users and models."""
 
 import os
 

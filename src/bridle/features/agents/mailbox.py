@@ -1,4 +1,4 @@
-"""A mailbox on disk: what was written to an agent waits there until it stands in the agent's conversation."""
+"""A mailbox on disk: messages to an agent wait there until they are in its conversation."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _LARGEST = 1_000_000
 
 
 class MailboxFull(BridleError):
-    """Too much waits to be read."""
+    """Too many messages are unread."""
 
 
 class Mailbox:
@@ -52,13 +52,13 @@ class Mailbox:
             path = os.path.join(self.folder, f"{number:09d}.json")
             write_atomic(path, msgspec.json.encode(letter), mode=0o600)
 
-    def waiting(self) -> list[AgentMessage]:
-        """What was not taken out yet, in the order in which it came; what cannot be read is left alone."""
+    def waiting(self) -> list[Letter]:
+        """The letters in the order in which they came. Unreadable files are ignored."""
         found = (self._read(name) for name in self._names())
         return [letter for letter in found if letter is not None]
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take letters out; harmless when they are gone."""
+        """Remove letters; harmless when they are gone."""
         gone = set(ids)
         for name in self._names() if gone else ():
             letter = self._read(name)
@@ -83,7 +83,7 @@ class Mailbox:
 
 
 class Mail:
-    """The mail of one conversation: joins its turn as it comes, and leaves the disk once it stands in it."""
+    """The mail of one conversation: a letter joins the turn, and is deleted when the conversation has it."""
 
     def __init__(self, box: Mailbox, session: Session) -> None:
         self._box = box
@@ -92,7 +92,7 @@ class Mail:
         self._came = asyncio.Event()
 
     def open(self) -> None:
-        """Take up what was left by a process that ended too early."""
+        """Deliver the letters that an earlier process has left."""
         letters = self._box.waiting()
         known = recorded(self._session, letters)
         self._box.remove(known)
@@ -136,7 +136,7 @@ class Mail:
         return self._waiting.pop(0) if self._waiting else None
 
     async def settle(self) -> None:
-        """Take out what the conversation holds safely."""
+        """Remove the letters that the conversation has on disk."""
         letters = self._box.waiting()
         if letters:
             await self._session.sync()
@@ -156,12 +156,12 @@ def as_prompt(letter: AgentMessage) -> Prompt:
 
 
 def _quoted(text: str) -> str:
-    """Text that cannot end the attribute that it stands in."""
+    """Text that is safe in an attribute."""
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def recorded(session: Session, letters: Iterable[AgentMessage]) -> set[str]:
-    """Which letters stand in a conversation already."""
+def recorded(session: Session, letters: Iterable[Letter]) -> set[str]:
+    """The letters that are in a conversation already."""
     wanted = {letter.id for letter in letters}
     found: set[str] = set()
     for entry in reversed(session.entries) if wanted else ():
@@ -174,7 +174,7 @@ def recorded(session: Session, letters: Iterable[AgentMessage]) -> set[str]:
 
 
 def main_mailbox(storage: str) -> Mailbox:
-    """Where messages to the main thread wait until they stand in the conversation."""
+    """The mailbox of the main thread."""
     return Mailbox(os.path.join(storage, "mail", MAIN))
 
 

@@ -22,7 +22,7 @@ def transcript_path(runtime: Runtime, agent_id: str) -> str:
 
 
 def output_path(runtime: Runtime, agent_id: str) -> str:
-    """The file in which it says along what it does."""
+    """The log file of an agent."""
     return os.path.join(runtime.records.storage, "tasks", f"{agent_id}.output")
 
 

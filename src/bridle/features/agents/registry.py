@@ -31,7 +31,7 @@ class AgentServers(Struct, frozen=True, kw_only=True):
 
 
 class AgentSetup(Struct, frozen=True, kw_only=True):
-    """What agents need of the session around them."""
+    """What agents need from the session."""
 
     found: Callable[[], Sequence[AgentDefinition]] = tuple
     """The agents of files, plugins and flags, as they are now."""
@@ -42,12 +42,12 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     add_hooks: Callable[[AgentDefinition, str], Callable[[], None]] = lambda definition, agent_id: (
         lambda: None
     )
-    """Let the hooks of an agent listen; what is returned takes them away again."""
+    """Adds the hooks of an agent. Returns a function that removes them."""
     open_servers: Callable[[AgentDefinition, str], Awaitable[AgentServers | None]] | None = None
     skill: Callable[[str], Awaitable[str | None]] | None = None
     """The text of a skill that an agent begins with."""
     appended: str = ""
-    """Stands at the end of every agent's prompt."""
+    """The end of every agent's system prompt."""
     interactive: bool = False
     hosted: bool = False
 
@@ -80,7 +80,7 @@ class AgentRegistry:
         task.add_done_callback(self._cleaning.discard)
 
     async def clean_up(self) -> None:
-        """Let what is being cleaned up come to its end."""
+        """Wait for all clean-ups."""
         if self._cleaning:
             await asyncio.wait(self._cleaning, timeout=_STOP_PATIENCE)
 
@@ -93,7 +93,7 @@ class Agents:
     ) -> None:
         self.registry = registry
         self.depth = depth
-        """How many agents stand between this thread and the main one."""
+        """The depth of this thread; 0 for the main one."""
         self._allowed = allowed
         """The only types that this thread may start; None for all."""
 
@@ -130,7 +130,7 @@ class Agents:
         return problems
 
     def running(self) -> tuple[Task, ...]:
-        """The agents at work, as they stand now."""
+        """The agents at work."""
         return tuple(run.task for run in self.registry.running.values())
 
     async def run(self, turn: "Turn", delegation: "Delegation", *, call_id: str) -> "AgentReport":
@@ -167,7 +167,7 @@ class Agents:
             await self.registry.processes.end(agent_id)
 
     async def stop_all(self) -> int:
-        """End every agent that works in the background; how many there were."""
+        """End all agents in the background. Returns how many there were."""
         tasks = tuple(self.registry.beside.values())
         for task in tasks:
             task.cancel()
@@ -186,7 +186,7 @@ class Agents:
         return len(moved)
 
     def interrupt(self) -> int:
-        """Begin to end every agent in the background, because the user wants quiet; how many there are."""
+        """Begin to end all agents in the background without notifications. Returns how many there are."""
         for agent_id, task in self.registry.beside.items():
             self.registry.running[agent_id].hush()
             task.cancel()

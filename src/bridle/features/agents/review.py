@@ -1,4 +1,4 @@
-"""A last look at what an agent has done, before its report is believed."""
+"""The review of an agent's work before its report is used."""
 
 import asyncio
 

@@ -96,7 +96,7 @@ class AgentRun:
         )
 
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """List the agent among the jobs of the session."""
+        """Add the agent to the tasks of the session."""
         write_meta(self.lead.runtime, self.work)
         if self._on_task is not None:
             self._on_task(self.task)
@@ -113,7 +113,7 @@ class AgentRun:
         return True
 
     def hush(self) -> None:
-        """Let the end of the agent begin no turn."""
+        """Make the end of the agent start no turn."""
         self.task = msgspec.structs.replace(self.task, hushed=True)
 
     def take_rules(self, update: PermissionUpdate) -> None:
@@ -172,7 +172,7 @@ class AgentRun:
         return self._completed(outcome, warning=_joined(warning, conflicts), kept=kept)
 
     async def _review(self, runtime: Runtime) -> str | None:
-        """What is wrong with its work in the eyes of a reviewer, whom only auto mode has."""
+        """What the reviewer of auto mode objects to in its work; None for nothing."""
         if self.session.state.mode != "auto":
             return None
         from bridle.features.agents.review import handoff_warning
@@ -180,7 +180,7 @@ class AgentRun:
         return await handoff_warning(self.session, runtime)
 
     async def _prepare(self, runtime: Runtime) -> None:
-        """What stands before the prompt: skills, and what hooks have to say."""
+        """Put skills and the context of hooks before the prompt."""
         definition = self.work.definition
         skill = self._setup.skill
         found = [] if skill is None else [await skill(name) for name in definition.skills]
@@ -332,7 +332,7 @@ class AgentRun:
         return TaskUsage(used.context + used.output, self._tool_uses, milliseconds)
 
     def settle(self) -> None:
-        """See to it that the job has an end; one that was stopped before its first step has none yet."""
+        """Make sure that the task is ended, also if it was stopped before its first step."""
         if self.task.status == "running":
             self._end("killed", None, None)
 
@@ -344,7 +344,7 @@ class AgentRun:
         self._tell()
 
     def _tell(self) -> None:
-        """Let the job stand as it does now."""
+        """Report the current state of the task."""
         if self._on_task is not None:
             self._on_task(self.task)
         else:

@@ -14,7 +14,7 @@ _LEADING: tuple[Mode, ...] = ("bypassPermissions", "acceptEdits", "auto")
 
 
 def begin_session(lead: Turn, work: Assignment) -> Session:
-    """The conversation of an agent, empty, or for a fork the lead's as it stands."""
+    """The conversation of an agent: empty, or for a fork a copy of the lead's."""
     runtime = lead.runtime
     cwd = runtime.workspace.cwd if work.place is None else work.place.path
     session = lead.session.child(work.agent_id, transcript_path(runtime, work.agent_id), cwd=cwd)

@@ -36,7 +36,7 @@ def take_snapshot(folder: str, snapshot: str) -> str:
 
 
 def check_snapshot(folder: str, snapshot: str) -> tuple[SnapshotState, str]:
-    """How the project's notes stand to a memory, and when they were written."""
+    """Whether the project's notes are newer than a memory, and when they were written."""
     updated = _text(os.path.join(snapshot, _FACTS), "updatedAt")
     if not updated:
         return "none", ""

@@ -1,4 +1,4 @@
-"""The channel of a session with an editor beside it."""
+"""The channel of a session that is connected to an editor."""
 
 from bridle.features.editors.session import SessionEditors
 from bridle.types.channel import Channel

@@ -84,7 +84,7 @@ def named(text: str, editors: Sequence[Editor]) -> Editor:
 
 
 ConnectionState = Literal["off", "waiting", "connecting", "connected"]
-"""How a session stands to editors: `waiting` for the right one to appear."""
+"""The state of the connection to an editor: `waiting` for the right one to appear."""
 
 
 def _only_named(editors: Sequence[Editor], names: Sequence[str]) -> Editor | None:

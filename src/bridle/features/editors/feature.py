@@ -1,4 +1,4 @@
-"""The editor beside a session as a feature; what links to it is imported where there can be one."""
+"""The connection to an editor as a feature; its modules are imported when an editor is possible."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

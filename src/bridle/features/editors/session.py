@@ -1,4 +1,4 @@
-"""The editor beside one session: where the user is in it, and what it finds wrong."""
+"""The editor of one session: its selection and the problems that it finds."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -77,7 +77,7 @@ class SessionEditors:
             self._connector.keep(self._context.wants)
 
     async def rows(self) -> tuple[EditorRow, ...]:
-        """Every editor that runs, and how the session stands to it."""
+        """All running editors, and the state of the connection to each."""
         return await self._connector.rows()
 
     async def connect(self, name: str) -> Editor:
@@ -187,7 +187,7 @@ class SessionEditors:
         await asyncio.gather(*aside, return_exceptions=True)
 
     def _follow(self) -> None:
-        """The link is another, or gone."""
+        """The connection has changed or was lost."""
         link = self._connector.link
         if link is not self._followed:
             problems, self._problems = self._problems, None if link is None else _problems_of(link)

@@ -1,4 +1,4 @@
-"""Answers of language servers in words: bounded, and without what lies in hidden files."""
+"""Formats the answers of language servers: limited in length, and without hidden files."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ def places(result: Any, view: View) -> Finding:
 
 
 def hover(result: Any) -> Finding:
-    """What stands in the box that editors show."""
+    """The hover text that editors show."""
     text = _markup(result.get("contents") if isinstance(result, dict) else None).strip()
     return Finding(
         text=text[:_MOST_CHARS] or "The language server has no information about this position.",

@@ -36,7 +36,7 @@ _TREES = "/.claude/worktrees/"
 
 
 class LanguageContext(Struct, frozen=True, kw_only=True):
-    """What language servers need from outside."""
+    """What language servers need from the session."""
 
     root: Callable[[], str]
     env: Mapping[str, str]

@@ -25,7 +25,7 @@ class Lines:
         return [text for text in map(_readable, self._buffer.feed(chunk)) if text]
 
     def close(self) -> list[str]:
-        """What stands after the last line."""
+        """The text after the last line."""
         return [text] if (text := _readable(self._buffer.rest())) else []
 
 

@@ -36,7 +36,7 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class MonitorContext(Struct, frozen=True, kw_only=True):
-    """What monitors need from outside."""
+    """What monitors need from the session."""
 
     wake: Callable[[Prompt], None]
     tasks: Callable[[], Tasks]
@@ -233,7 +233,7 @@ class _Watched:
         self._result = result
 
     async def end(self) -> None:
-        """End what is watched and take in its last words."""
+        """End what is watched, and read its last output."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
@@ -263,7 +263,7 @@ class _Watched:
         os.close(self._output)
 
     def ended(self) -> Task:
-        """How the job stands now that it is over."""
+        """The state of the task at its end."""
         failed = self._error is not None or (self._result is None and self._code not in (None, 0))
         return msgspec.structs.replace(
             self.task,

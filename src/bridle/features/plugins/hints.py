@@ -22,8 +22,8 @@ _MOST = 500
 class PluginHints:
     """Side work: after each turn, suggest each plugin that fits once."""
 
-    def __init__(self, around: PluginContext, marketplaces: Sequence[str]) -> None:
-        self._around = around
+    def __init__(self, context: PluginContext, marketplaces: Sequence[str]) -> None:
+        self._context = context
         self._marketplaces = marketplaces
         self._reported: set[str] = set()
         self._read = 0
@@ -49,7 +49,7 @@ class PluginHints:
             hosts=tuple(self._hosts)[-_MOST:],
             dependencies=lambda: dependencies(start),
         )
-        for each in await asyncio.to_thread(suggestions, self._around, self._marketplaces, work):
+        for each in await asyncio.to_thread(suggestions, self._context, self._marketplaces, work):
             if each.plugin not in self._reported:
                 self._reported.add(each.plugin)
                 runtime.channel.emit(Noticed(each.sentence, level="suggestion"))

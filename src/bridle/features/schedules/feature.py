@@ -77,7 +77,7 @@ class SchedulesFeature(Feature):
         return self._made
 
     def _recall(self) -> None:
-        """The prompts that were to come in this conversation alone when it was last left."""
+        """The prompts that this conversation had scheduled when it was last closed."""
         kept = self._context.session.state.scheduled
         if kept and self._is_on and self._context.lasting:
             self.schedules().restore(kept)

@@ -1,4 +1,4 @@
-"""The project's file of prompts that outlive sessions, and who of several processes lets them come."""
+"""The project's file of durable prompts, and which of several processes runs them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -29,13 +29,13 @@ class ScheduleFile:
         self.path = schedules.schedule_file(project)
         self._owner = FileLock(os.path.join(self._folder, "scheduled_tasks.lock"))
         self.owned = False
-        """This process is the one that lets the prompts of the file come."""
+        """This process runs the prompts of the file."""
 
     def exists(self) -> bool:
         return os.path.exists(self.path)
 
     def own(self) -> bool:
-        """Become the process that lets them come, if no other is."""
+        """Become the process that runs them, if no other does."""
         try:
             self.owned = self.owned or (os.path.isdir(self._folder) and self._owner.try_acquire())
         except OSError:
@@ -67,7 +67,7 @@ class ScheduleFile:
         return tuple(each for each in found if each is not None)
 
     def is_approved(self, id: str) -> bool:
-        """Whether the user has approved a prompt of the file as it stands there now."""
+        """Whether the user has approved a prompt of the file as it is now."""
         try:
             entries = schedules.read_schedules(self._project)
         except (OSError, ValueError):
@@ -99,7 +99,7 @@ class ScheduleFile:
         self._change(lambda entries: [each for each in entries if each.get("id") != id])
 
     def mark(self, id: str, fired: float) -> None:
-        """Note when one came."""
+        """Record when a prompt ran."""
 
         def change(entries: Entries) -> Entries:
             stamp = {"lastFiredAt": round(fired * 1000)}

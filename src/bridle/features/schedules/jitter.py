@@ -12,7 +12,7 @@ _ROUND = (0, 30)
 
 
 def shifted(times: Times, base: float, *, id: str, recurring: bool, zone: tzinfo | None) -> float:
-    """When a prompt comes that is due at `base`: the same shift every time for the same id.
+    """When a prompt runs that is due at `base`: the same shift every time for the same id.
 
     What recurs comes up to a tenth of its period late, a quarter of an hour at most. What comes once, at the
     full or half hour, comes up to 90 seconds early.

@@ -21,31 +21,31 @@ MOST = 50
 _MOST_PROMPT = 10_000
 _EXPIRY = 7 * 86400.0
 _LONGEST_WAIT = 30.0
-"""Clocks are set, machines sleep, files change: so often that is looked at."""
+"""The longest wait between two checks, because clocks are set, machines sleep and files change."""
 _TOLD = 80
 _MOST_NAMED = 10
 
 
 class ScheduleContext(Struct, frozen=True, kw_only=True):
-    """What schedules need from outside."""
+    """What schedules need from the session."""
 
     wake: Callable[[Prompt], None]
     """Gives the session a prompt."""
     tell: Callable[[str], None]
     """Says something to the user."""
     file: ScheduleFile | None = None
-    """Where prompts that outlive the session are; None where they may not."""
+    """The file of durable prompts; None where they are not allowed."""
     lasting: bool = True
     """The session continues after its answer."""
     keep: Callable[[Sequence[Scheduled]], None] = lambda _: None
-    """Writes down what is to come in this conversation alone."""
+    """Saves the scheduled prompts of this conversation."""
     clock: Clock = SystemClock()
     zone: tzinfo | None = None
     """None for that of the machine."""
 
 
 class SessionSchedules:
-    """See `types.schedule.Schedules`; begun with the first prompt that is to come."""
+    """See `types.schedule.Schedules`; started with the first scheduled prompt."""
 
     def __init__(self, context: ScheduleContext) -> None:
         self._context = context
@@ -59,13 +59,13 @@ class SessionSchedules:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Let prompts come; those of the file too, if no other process does that."""
+        """Start to run prompts; those of the file too, if no other process does."""
         if self._task is None:
             self._task = asyncio.create_task(self._run())
         self._changed.set()
 
     async def create(self, cron: str, prompt: str, *, recurring: bool, durable: bool) -> Scheduled:
-        """Let a prompt come at the times that a cron expression names.
+        """Schedule a prompt with a cron expression.
 
         Raises:
             ToolError: it cannot be read, never comes, or there are too many.
@@ -92,7 +92,7 @@ class SessionSchedules:
         return wanted
 
     def restore(self, before: Sequence[Scheduled]) -> None:
-        """Let prompts of the conversation come again that it had when it was left.
+        """Schedule again the prompts that the conversation had when it was closed.
 
         Recurring prompts expire. A one-time prompt whose time passed while the session was closed is dropped.
         """
@@ -115,14 +115,14 @@ class SessionSchedules:
             self.begin()
 
     def forget(self) -> None:
-        """Let nothing more come that belongs to the conversation; its file keeps that for later."""
+        """Stop the prompts of the conversation. They stay saved for later."""
         self._wakeup, self._kept = None, []
         for what in self._own():
             del self._jobs[what.id]
         self._changed.set()
 
     async def delete(self, id: str) -> Scheduled:
-        """Let a prompt come no more.
+        """Delete a scheduled prompt.
 
         Raises:
             ToolError: there is none of that id, or the file cannot be written.
@@ -142,7 +142,7 @@ class SessionSchedules:
         return found
 
     def all(self) -> Sequence[Scheduled]:
-        """Those of the session, and those of the file also where another process lets them come."""
+        """The prompts of the session and of the file, also if another process runs those."""
         own = [job.what for job in self._jobs.values()]
         file = self._context.file
         if file is not None and not file.owned:
@@ -150,7 +150,7 @@ class SessionSchedules:
         return own
 
     def wake_in(self, seconds: float, *, reason: str, prompt: str) -> Wakeup:
-        """Let one prompt come after a while, in place of the one that was to come before.
+        """Schedule one prompt after a delay. It replaces the one before.
 
         Raises:
             ToolError: the session ends before.
@@ -162,7 +162,7 @@ class SessionSchedules:
         return self._wakeup
 
     def stop_waking(self) -> Wakeup | None:
-        """Let it come no more; what would have come."""
+        """Cancel the wakeup. Returns what was cancelled."""
         before, self._wakeup = self._wakeup, None
         self._changed.set()
         return before
@@ -177,7 +177,7 @@ class SessionSchedules:
         self._changed.set()
 
     async def close(self) -> None:
-        """Let nothing come any more."""
+        """Stop all prompts."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -204,7 +204,7 @@ class SessionSchedules:
         return min(times) - self._context.clock.now() if times else None
 
     async def _fire(self) -> None:
-        """Let the one come that has been due for longest."""
+        """Run the prompt that has been due for longest."""
         wakeup = self._wakeup
         job = min(self._jobs.values(), key=lambda each: each.at, default=None)
         if wakeup is not None and (job is None or wakeup.at <= job.at):
@@ -240,7 +240,7 @@ class SessionSchedules:
         return file is not None and await asyncio.to_thread(file.is_approved, what.id)
 
     def _own(self) -> list[Scheduled]:
-        """What is to come in this conversation alone."""
+        """The scheduled prompts of this conversation."""
         return [job.what for job in self._jobs.values() if not job.what.durable]
 
     def _keep_own(self) -> None:
@@ -257,7 +257,7 @@ class SessionSchedules:
             self._tell_once(f"{file.path} cannot be written, so a scheduled prompt may run again: {error}")
 
     def _look(self) -> None:
-        """Take in what the file says by now, where it is ours to do."""
+        """Read the file again, if this process runs its prompts."""
         file = self._context.file
         if file is None or not file.exists():
             return
@@ -304,7 +304,7 @@ class SessionSchedules:
         return job
 
     def _following(self, what: Scheduled, now: float) -> "_Job | None":
-        """When it comes next; what was to come once and has not been done is due at once."""
+        """When it runs next; a one-time prompt whose time has passed is due at once."""
         times, zone = parse(what.cron), self._context.zone
         since = now if what.recurring else what.created
         base = times.next_after(since, zone)
@@ -344,7 +344,7 @@ class _Job(Struct, frozen=True, kw_only=True):
     at: float
     base: float
     missed: bool = False
-    """Its time passed while no session was there."""
+    """Its time passed while no session was open."""
 
 
 def _prompt(text: str, schedule: str) -> Prompt:

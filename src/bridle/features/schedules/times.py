@@ -26,14 +26,14 @@ class Times(Struct, frozen=True, kw_only=True):
     """Both kinds of days are restricted: then one that fits is enough."""
 
     def fits(self, day: date) -> bool:
-        """Whether it comes on a day."""
+        """Whether it runs on a day."""
         if day.month not in self.months:
             return False
         by_date, by_weekday = day.day in self.days, (day.weekday() + 1) % 7 in self.weekdays
         return by_date or by_weekday if self.either_day else by_date and by_weekday
 
     def next_after(self, after: float, zone: tzinfo | None = None) -> float | None:
-        """The next time in seconds since the epoch; None when it never comes.
+        """The next time in seconds since the epoch; None when there is none.
 
         A time that the clock skips in spring comes as much later; one that it shows twice in autumn comes
         once. What comes at every hour goes by real time through both.
@@ -96,7 +96,7 @@ def parse(expression: str) -> Times:
 
 
 def describe(expression: str) -> str:
-    """An expression as a person would say it, where it is one of the common kind."""
+    """An expression in words, if it is of a common kind."""
     match expression.split():
         case ["*", "*", "*", "*", "*"]:
             return "every minute"

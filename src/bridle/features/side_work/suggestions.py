@@ -1,4 +1,4 @@
-"""Guesses what the user will ask next, and says in a line where things stand."""
+"""Suggests the next prompt, and summarizes the conversation in one sentence."""
 
 import re
 
@@ -65,7 +65,7 @@ async def suggest_when_asked(session: Session, runtime: Runtime, outcome: Outcom
 
 
 async def recap(session: Session, runtime: Runtime) -> str:
-    """One sentence on where the conversation stands.
+    """One sentence that summarizes the conversation.
 
     Raises:
         ToolError: the model could not be asked.

@@ -56,7 +56,7 @@ class SkillContext(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Protocol):
-    """What a slash command is given that a skill needs of it."""
+    """The part of a command's context that a skill needs."""
 
     @property
     def session(self) -> "Session": ...
@@ -81,7 +81,7 @@ class _Bounds(TypedDict):
 
 
 class SessionSkills:
-    """Looked at anew whenever it is asked; what was used is kept with the conversation that used it."""
+    """Files are read again on each call. Skills in use are kept with the conversation that uses them."""
 
     def __init__(self, catalog: SkillCatalog, context: SkillContext) -> None:
         self.catalog = catalog

@@ -1,1 +1,1 @@
-"""Agents that know each other: mail between them, what they share, and who leads."""
+"""Teams: messages between agents and sessions, and teammates in processes of their own."""

@@ -1,4 +1,4 @@
-"""Takes in what a session on another machine writes, once however often it is sent."""
+"""Receives messages of sessions on other machines, each once even if it is sent twice."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[^\w .,()'@-]")
 
 
 class MessageRefused(BridleError):
-    """A message was turned away; `full` when that may be different later."""
+    """A message was refused; `full` when it can be sent again later."""
 
     def __init__(self, message: str, *, full: bool = False) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class ReceivedMessage(Struct, frozen=True, kw_only=True):
 
 
 class Inbound:
-    """The way in for messages from other machines."""
+    """Receives messages from other machines."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Inbound:
         self._deliver(msgspec.structs.replace(as_prompt(letter), query=inbound != "hold"))
         return True
 
-    def _keep(self, letter: AgentMessage) -> bool:
-        """Put it on disk until it stands in the conversation."""
+    def _keep(self, letter: Letter) -> bool:
+        """Keep it on disk until the conversation has it."""
         box = main_mailbox(self._storage())
         waiting = box.waiting()
         known = recorded(self._session, [*waiting, letter])

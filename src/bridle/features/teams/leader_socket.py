@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from bridle.features.teams.feature import Team
 
 START_SECONDS = 60.0
-"""For a process to come."""
+"""How long to wait for a process to connect."""
 
 
 class LeaderSocket:
-    """Speaks with every process of the team; closed with the session."""
+    """The connections to all processes of the team; closed with the session."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class LeaderSocket:
                 pass  # It is known already.
 
     def _note(self, member: MemberProcess, state: MemberState) -> None:
-        """Take in how a member stands, and charge the session with what it has cost."""
+        """Take the state of a member, and charge its cost to the session."""
         member.take(state)
         self._charge(member, state.spend)
         if state.status == "working" and not member.is_followed:

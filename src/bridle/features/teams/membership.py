@@ -99,7 +99,7 @@ class Membership:
         self._rung = asyncio.Event()
         self._asking = 0
         self._answered_here = False
-        """Someone at the pane wants this turn to continue: it may finish without a leader."""
+        """The user at the pane answered in this turn, so it may finish without a leader."""
         self._calls: dict[int, asyncio.Future[RequestReply]] = {}
         self._numbers = count(1)
         self._tasks = TaskSet()
@@ -140,7 +140,7 @@ class Membership:
         self._log.close()
 
     def note(self, event: Event) -> None:
-        """Tell the leader how the work goes."""
+        """Report an event to the leader."""
         match event:
             case TurnStarted():
                 self._report_state(status="working", model=event.model)
@@ -308,7 +308,7 @@ class Membership:
         return answer
 
     def _collect(self) -> bool:
-        """Give the model what is new in the mailbox; whether there was anything."""
+        """Give the model the new letters. Returns whether there were any."""
         new = [letter for letter in self._box.waiting() if letter.id not in self._taken]
         for letter in new:
             self._taken.add(letter.id)
@@ -316,7 +316,7 @@ class Membership:
         return bool(new)
 
     async def _rest(self, outcome: Outcome) -> None:
-        """A turn is over: take out what was read, and rest unless there is more."""
+        """A turn has ended: remove the letters that were read, and become idle unless there are more."""
         await self._session.sync()
         self._box.remove(recorded(self._session, self._box.waiting()))
         failed = outcome.is_error and outcome.reason not in ("max_turns", "budget_exhausted")

@@ -39,7 +39,7 @@ _MOST_NAMED = 20
 
 
 class MessageRouter:
-    """Mail of one thread: `turn` is the one that writes."""
+    """Delivers the messages of one thread; `turn` is the turn that sends them."""
 
     def __init__(self, agents: "Agents", team: "Team", turn: Turn, *, call_id: str) -> None:
         self._agents = agents

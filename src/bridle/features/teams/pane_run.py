@@ -1,4 +1,4 @@
-"""One stretch of work of a member in a process of its own, listed like that of any other agent."""
+"""One task of a member in a process of its own, listed like that of any other agent."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ _DIED = "Its process ended before it was done; a message resumes it with all it 
 
 
 class PaneRun:
-    """From something to do until the member rests; its process stays for more."""
+    """A task of a member until it is idle. Its process stays for more."""
 
     def __init__(
         self, lead: Turn, work: Assignment, member: MemberProcess, processes: "MemberProcesses", *, after: int
@@ -45,7 +45,7 @@ class PaneRun:
         )
         take_on_state(self.session, lead, work)
         self._after = after
-        """Rest counts only when more turns than these have ended."""
+        """The member counts as idle only after more turns than these."""
         self._seen: MemberState | None = None
         self._calls = member.state.tool_uses
         self._began = runtime.clock()
@@ -69,7 +69,7 @@ class PaneRun:
         member.is_followed = True
 
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """List the member among the jobs of the session."""
+        """Add the member to the tasks of the session."""
         write_meta(self.lead.runtime, self.work, process_session=self.member.session_id)
         self.lead.runtime.workspace.tasks.begin(self.task, stop)
 
@@ -83,14 +83,14 @@ class PaneRun:
         return True
 
     def hush(self) -> None:
-        """Let the end of the work begin no turn."""
+        """Make the end of the work start no turn."""
         self.task = msgspec.structs.replace(self.task, hushed=True)
 
     def take_rules(self, update: PermissionUpdate) -> None:
         """Nothing to do: the leader sends the rules to its process."""
 
     async def report(self) -> AgentCompleted:
-        """Wait until the member rests.
+        """Wait until the member is idle.
 
         Raises:
             ToolError: it could not finish, and why.
@@ -163,7 +163,7 @@ class PaneRun:
         )
 
     def settle(self) -> None:
-        """See to it that the job has an end; one that was stopped before its first step has none yet."""
+        """Make sure that the task is ended, also if it was stopped before its first step."""
         if self.task.status == "running":
             self._processes.dismiss(self.member)
             self._end("killed", None, None)

@@ -32,7 +32,7 @@ _LOOK_AGAIN = 0.02
 
 
 class MemberProcess:
-    """Its process, the line to it, and how it stands."""
+    """Its process, the connection to it, and its state."""
 
     def __init__(self, work: "Assignment", *, session_id: str, box: Mailbox, questions: Questions) -> None:
         self.work = work
@@ -47,19 +47,19 @@ class MemberProcess:
         self.card: Card | None = None
         self.state = MemberState()
         self.expected = asyncio.Event()
-        """It is known which process may say hello."""
+        """Set when it is known which process may connect."""
         self.is_connected = False
-        """Its process has said hello."""
+        """Its process is connected."""
         self.arrived = asyncio.Event()
-        """Its session has begun."""
+        """Set when its session has begun."""
         self.gone = asyncio.Event()
         """Its process is no more."""
         self.left = False
-        """It has said goodbye."""
+        """It has ended in good order."""
         self.is_followed = False
-        """A job of the session says what it does."""
+        """A task of the session shows what it does."""
         self.forgetting: asyncio.Task[None] | None = None
-        """Puts away what is left of it."""
+        """Cleans up after it."""
         self.keeps_place = False
         """Another agent continues in its work tree."""
         self.asked: dict[str, asyncio.Task[None]] = {}
@@ -72,14 +72,14 @@ class MemberProcess:
         return self.work.name or self.work.agent_id
 
     def connect(self, line: TeamConnection, pid: int | None) -> None:
-        """It can be spoken to."""
+        """Take the connection to it."""
         self._line = line
         if pid is not None:
             self.pid, self.birth = pid, birth(pid)
         self.is_connected = True
 
     def take(self, state: MemberState) -> None:
-        """It stands differently now."""
+        """Take its new state."""
         self.state = state
         self.arrived.set()
         self._stir()
@@ -115,7 +115,7 @@ class MemberProcess:
             pass  # The mailbox is full or cannot be written: the notice is dropped.
 
     async def changed(self, holds: Callable[[], bool]) -> None:
-        """Return as soon as something holds of it, or it is gone."""
+        """Wait until `holds` is true or its process has ended."""
         event = asyncio.Event()
         self._stirred.add(event)
         try:
@@ -126,7 +126,7 @@ class MemberProcess:
             self._stirred.discard(event)
 
     async def end(self, *, patience: float) -> None:
-        """Let it put everything away, then see to it that its process is gone."""
+        """Ask it to stop, then make sure that its process has ended."""
         try:
             if not self.gone.is_set() and self.say(Stop()):
                 async with asyncio.timeout(patience):

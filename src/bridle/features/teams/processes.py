@@ -34,7 +34,7 @@ _LOOK_AGAIN = 0.2
 _RETURN_SECONDS = 10.0
 _PALETTE = ("blue", "green", "orange", "purple", "cyan", "pink", "yellow", "red")
 _PARK_MS = (1_000, 10_000, 60_000)
-"""The least, the usual and the most that members have to put everything away."""
+"""The least, the default and the most time that members have to stop, in milliseconds."""
 
 
 class MemberProcesses:
@@ -61,7 +61,7 @@ class MemberProcesses:
         self._server: asyncio.Server | None = None
         self._path = ""
         self._storage = ""
-        """The folder of the session that the first member was hired in."""
+        """The storage folder of the session that started the first member."""
         self._panes: Panes | None = None
         self._opening = asyncio.Lock()
         self._is_chosen = self._is_hinted = False
@@ -71,12 +71,12 @@ class MemberProcesses:
         )
 
     async def hire(self, turn: Turn, work: Assignment, *, resumes: str | None = None) -> PaneRun | None:
-        """Start a process for a member, or continue the conversation `resumes`; None for none."""
+        """Start a process for a member and list its task; None when it cannot have one."""
         member = await self._hire(turn, work, resumes=resumes)
         return None if member is None else PaneRun(turn, work, member, self, after=0)
 
     def _follow(self, member: MemberProcess, turn: Turn) -> None:
-        """List what a member does among the jobs of the session, because it has begun to do something."""
+        """Add a member that has begun to work to the tasks of the session."""
         from bridle.features.agents.start import begin_beside
 
         work = msgspec.structs.replace(member.work, background=True)
@@ -121,7 +121,7 @@ class MemberProcesses:
         return member
 
     async def adopt(self) -> None:
-        """Take up members of an earlier process of this session, whose questions wait."""
+        """Adopt the members of an earlier process of this session."""
         turn = self._lead()
         cards = await asyncio.to_thread(Roster(turn.runtime.records.storage).living)
         if not cards:
@@ -164,7 +164,7 @@ class MemberProcesses:
         return None if member is None or member.gone.is_set() else member
 
     def has(self, name: str) -> bool:
-        """Whether a member of this name is at work, or on its way to it."""
+        """Whether a member of this name is at work or starting."""
         return any(each.is_followed and each.work.name == name for each in self._members.values())
 
     def wake(self, member: MemberProcess, letter: AgentMessage) -> None:
@@ -185,7 +185,7 @@ class MemberProcesses:
                 member.say(RulesChanged(update))
 
     async def end(self, agent_id: str) -> None:
-        """End a member's process and close its pane; harmless when that is so already."""
+        """End a member's process and close its pane; harmless when it has ended."""
         if (member := self._members.get(agent_id)) is not None:
             await member.end(patience=park_seconds(self._agents.registry.env))
             await asyncio.shield(self.forget(member))
@@ -243,7 +243,7 @@ class MemberProcesses:
                 self.dismiss(other)
 
     async def _start(self, member: MemberProcess, panes: Panes, launch: MemberLaunch) -> None:
-        """Open the pane, and wait until the process in it is there.
+        """Open the pane, and wait until its process is connected.
 
         Raises:
             PaneFault: it does not come.
@@ -315,7 +315,7 @@ class MemberProcesses:
             turn.runtime.channel.emit(Noticed(text, "warning"))
 
     def forget(self, member: MemberProcess) -> asyncio.Task[None]:
-        """Put away what is left of a member whose process is gone, or is to be."""
+        """Clean up after a member whose process has ended or must end."""
         if member.forgetting is None:
             member.forgetting = self._tasks.begin(self._put_away(member))
         return member.forgetting
@@ -338,7 +338,7 @@ class MemberProcesses:
 
 
 def park_seconds(env: Mapping[str, str]) -> float:
-    """How long members have to put everything away at the end."""
+    """How long members have to stop at the end."""
     least, usual, most = _PARK_MS
     text = env.get("CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS", "")
     return min(max(int(text), least), most) / 1000 if text.isdecimal() else usual / 1000
