@@ -1,1 +1,1 @@
-"""Workflow runs: scripts that put many agents to work, and what is kept of them."""
+"""Workflow runs: scripts that run many agents, and their files."""

@@ -28,7 +28,7 @@ _OVER: dict[AgentState, str] = {
 
 
 class AgentCall:
-    """One call of `agent()`, through as many attempts as it takes."""
+    """One call of `agent()`, with all its attempts."""
 
     def __init__(self, number: int, request: Request, key: str, occurrence: int) -> None:
         self.number = number
@@ -81,7 +81,7 @@ class AgentCall:
         self.state, self.agent_id, self.began = "running", agent_id, now
 
     def reopen(self) -> None:
-        """Forget that it came to nothing."""
+        """Forget that it failed."""
         self.state, self.preview, self.verdict = "waiting", "", None
         self.work = self.attempt = None
 
@@ -92,7 +92,7 @@ class AgentCall:
         self._task = task
 
     def replay(self, record: Record) -> None:
-        """An earlier run has done the work."""
+        """Take the result of an earlier run."""
         self._before = (record.tokens, record.output_tokens, record.tool_uses)
         self.agent_id, self.seconds = record.agent_id, record.seconds
         self.end("replayed", preview_of(record.result))

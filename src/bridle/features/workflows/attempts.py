@@ -30,7 +30,7 @@ class Refused(Struct, frozen=True):
 
 
 class _Refusal(ToolError):
-    """What makes of a call a `Refused`."""
+    """Raised where a call becomes `Refused`."""
 
 
 class Attempts:
@@ -40,7 +40,7 @@ class Attempts:
         self.lead = lead_of(context.turn, self._answered)
         self._context = context
         self._group = group
-        """Who works when the run ends is ended with it."""
+        """Agents at work are ended with the run."""
         self._log = context.log
         self._warming: dict[str, asyncio.Event] = {}
         self._approved: set[str] = set()
@@ -48,7 +48,7 @@ class Attempts:
         self._approving = asyncio.Lock()
 
     def begin(self, member: AgentCall) -> asyncio.Task[Any]:
-        """Let an agent work, unless it does or has.
+        """Start an agent, unless it is at work or has finished.
 
         It comes to its result, to None when it fails or is skipped, or to `Refused`.
         """
@@ -67,7 +67,7 @@ class Attempts:
                 member.work.cancel()
 
     def put_back(self) -> None:
-        """Let those that have not begun wait until the script asks for them again."""
+        """Put agents that have not begun back until the script calls them again."""
         idle = [member for member in self._log.live.values() if member.began is None]
         for member in idle:
             if member.work is not None:
@@ -76,10 +76,10 @@ class Attempts:
         self._log.put_back(idle)
 
     def require_budget(self) -> None:
-        """See to it that an agent may begin.
+        """Check that the budget allows another agent.
 
         Raises:
-            ToolError: none may, and why.
+            ToolError: it does not.
         """
         most = self._context.budget
         if most is not None and self._log.spent >= most:
@@ -122,7 +122,7 @@ class Attempts:
         raise asyncio.CancelledError
 
     async def _attempt(self, member: AgentCall) -> Any:
-        """Let one agent work.
+        """Run one agent once.
 
         Raises:
             ToolError: it could not finish.
@@ -171,7 +171,7 @@ class Attempts:
             self._approved.add(name)
 
     def _note_beside(self, member: AgentCall, done: AgentCompleted) -> None:
-        """What an answer in a given shape has no place for."""
+        """Log what a structured result cannot carry."""
         label = member.request.label
         if done.warning is not None:
             self._log.fault(f"{label}: {done.warning}", member.number)

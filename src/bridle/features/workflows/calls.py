@@ -23,13 +23,13 @@ _MOST_NESTED = 256
 
 
 class _Scene(Struct, frozen=True):
-    """One script that runs."""
+    """A running script."""
 
     script: Script
     within: str | None
     """The name of a workflow that another one called."""
     called: list[AgentCall]
-    """Whom it waits for, or has waited for."""
+    """The agents that it has called."""
 
 
 class Calls:
@@ -107,7 +107,7 @@ class Calls:
         return end
 
     def _take(self, scene: _Scene, call: ScriptCall) -> Coroutine[Any, Any, None] | None:
-        """What answers a call; None where nothing does."""
+        """The handler of a call; None where there is none."""
         match call.kind:
             case "phase":
                 self._log.open_phase(_titled(str(call.payload.get("title") or ""), scene.within))
@@ -180,7 +180,7 @@ class Calls:
             await script.answer(call_id, outcome)
 
     def _reaper(self) -> Reaper | None:
-        """What sees to it that the child does not outlive us."""
+        """The reaper of the session, if it has one."""
         tasks = self._attempts.lead.runtime.workspace.tasks
         return tasks.reaper if isinstance(tasks, BackgroundShells) else None
 

@@ -1,4 +1,4 @@
-"""Begins a workflow because a person typed its name."""
+"""Starts a workflow for a slash command."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from bridle.types.turn import Prompt
 
 
 class Caller(Protocol):
-    """What a slash command is given."""
+    """The part of a command's context that a workflow needs."""
 
     @property
     def session(self) -> Session: ...
@@ -31,7 +31,7 @@ class Caller(Protocol):
 
 
 async def begin(workflows: SessionWorkflows, name: str, arguments: str, caller: Caller) -> str:
-    """Begin a saved workflow, and say so.
+    """Start a saved workflow. Returns the text for the user.
 
     Raises:
         ToolError: it cannot be run.

@@ -48,7 +48,7 @@ _NONE = WorkflowPreferences()
 
 
 class WorkflowsFeature(Feature):
-    """Agents do without: only the main thread begins runs."""
+    """Agents have no workflows: only the main thread starts runs."""
 
     name = "workflows"
 
@@ -65,12 +65,12 @@ class WorkflowsFeature(Feature):
     ) -> None:
         self._files = files
         self.switch = switch
-        """Whether settings and variables let runs begin, as they stand now."""
+        """Whether settings and variables allow runs now."""
         self.ultracode = ultracode
-        """Every prompt is worked on with workflows in mind."""
+        """Every prompt gets the reminder about workflows."""
         self.preferences = preferences
         self._wanted = wanted
-        """The tool is worth its place in requests."""
+        """The tool is listed in requests."""
         self._session: SessionWorkflows | None = None
         self._env = {} if env is None else env
         self._tell = tell
@@ -104,7 +104,7 @@ class WorkflowsFeature(Feature):
         return describe(call.input, turn, self.runs(), self.files())
 
     async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
-        """Only people ask for more effort by a word."""
+        """Only a prompt of the user asks for more effort by a word."""
         text = text_of(prompt.content)
         own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
         return self.urge(turn, prompt, own)

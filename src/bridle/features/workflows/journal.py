@@ -1,4 +1,4 @@
-"""What is kept of a run on disk: its script, how it stands, and the result of every agent that finished."""
+"""The files of a run: its script, its state, and the result of every agent that finished."""
 
 import fcntl
 import hashlib
@@ -84,7 +84,7 @@ class RunFolder:
         return os.path.isfile(self._note)
 
     def read_note(self) -> RunNote:
-        """How the run stands.
+        """The state of the run.
 
         Raises:
             OSError: nothing is kept of it.
@@ -101,7 +101,7 @@ class RunFolder:
         return read_bytes(self.script, _LARGEST_NOTE).decode(errors="replace")
 
     def write_note(self, note: RunNote) -> None:
-        """Keep how the run stands.
+        """Save the state of the run.
 
         Raises:
             OSError: it cannot be written.
@@ -131,7 +131,7 @@ class RunFolder:
                 continue  # An empty last line, or one that a killed process left.
 
     def open_journal(self) -> "Journal":
-        """The results so far, and a place for more.
+        """The results so far, open for more.
 
         Raises:
             BlockingIOError: another process is at work on the run.
@@ -148,7 +148,7 @@ class RunFolder:
         return Journal(tuple(self.records()), file)
 
     def take_over(self, other: "RunFolder") -> None:
-        """Know what a run of another conversation has finished so far, without ever writing there.
+        """Copy the results of a run of another conversation, without writing there.
 
         Raises:
             OSError: it cannot be read or written.

@@ -37,7 +37,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One call of `agent()` that makes sense."""
+    """One valid call of `agent()`."""
 
     prompt: str
     label: str

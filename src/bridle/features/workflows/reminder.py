@@ -6,7 +6,7 @@ from bridle.features.workflows.listing import size_line
 from bridle.types.on_demand import SEARCH
 
 EFFORT = "xhigh"
-"""How hard the model thinks then."""
+"""The effort of the model while ultracode is on."""
 
 _WORD = re.compile(r"\bultracode\b", re.IGNORECASE)
 
@@ -17,7 +17,7 @@ def says_ultracode(text: str) -> bool:
 
 
 def reminder(guideline: str | None, *, listed: bool) -> str:
-    """What to tell the model with a prompt that ultracode holds for; it loads a tool that is not `listed`."""
+    """The reminder for a prompt with ultracode; the model first loads a tool that is not `listed`."""
     size = size_line(guideline or "medium")
     load = "" if listed else f' Load the tool first: {SEARCH} with "select:Workflow".'
     return (

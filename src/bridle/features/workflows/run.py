@@ -1,4 +1,4 @@
-"""One workflow run: begun by a call, a job in the background while it lasts, a note at its end."""
+"""One workflow run: started by a call, a background task, and a notification at its end."""
 
 import asyncio
 import time
@@ -125,17 +125,17 @@ class WorkflowRun:
             await asyncio.wait((self._main,), timeout=_STOP_PATIENCE)
 
     def interrupt(self) -> bool:
-        """Begin to end the run, because the user wants quiet; whether it was at work."""
+        """Begin to end the run without a notification. Returns whether it was at work."""
         self.task = msgspec.structs.replace(self.task, hushed=True)
         return self._main is not None and self._main.cancel()
 
     def pause(self) -> None:
-        """Let no further agent begin; those at work finish."""
+        """Start no new agents. Those at work finish."""
         self._slots.pause()
         self._log.log("Paused: agents at work finish, and no new ones start.")
 
     def resume(self) -> None:
-        """Let agents begin again."""
+        """Start agents again."""
         self._slots.resume()
         self._log.log("Resumed.")
 
