@@ -1,4 +1,4 @@
-"""An editor that lets itself be reached: a WebSocket server that speaks MCP, and the file it leaves."""
+"""A fake editor: a WebSocket server that speaks MCP, and the file it leaves."""
 
 import asyncio
 import json
@@ -93,7 +93,7 @@ class FakeEditor:
         self.lock.write_text(json.dumps(told), encoding="utf-8")
 
     async def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        """Notify whoever is linked."""
+        """Notify the connected session."""
         await self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
     async def send(self, data: str | bytes) -> None:
@@ -130,7 +130,7 @@ class FakeEditor:
                 answering.add(task)
                 task.add_done_callback(answering.discard)
         except ConnectionClosed:
-            pass  # Whoever was linked has ended without a word.
+            pass  # The session has ended without closing the connection.
         finally:
             self._sockets.discard(socket)
             for task in tuple(answering):

@@ -1,4 +1,4 @@
-"""The command that links a session to an editor."""
+"""The command that connects a session to an editor."""
 
 import asyncio
 import os.path
@@ -11,12 +11,12 @@ from bridle.host.editors import find_editors
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
-_NONE = "No editor can be reached from here; see docs/editors.md."
-_NO_PLACE = "This session cannot be linked to an editor: start bridle with --ide, and without --bare."
+_NONE = "No editor is available here. docs/editors.md says how to set one up."
+_NO_PLACE = "This session cannot connect to an editor: start bridle with --ide, and without --bare."
 
 
 async def ide(arguments: str, context: CommandContext) -> CommandResult:
-    """List the editors that run, link to one or to none, or show a file in the one that is linked to."""
+    """List the running editors, connect to one, disconnect, or show a file in the connected one."""
     word, _, rest = arguments.strip().partition(" ")
     if not word:
         return Shows(view="ide", text=listing(await rows_of(context)))
@@ -24,18 +24,16 @@ async def ide(arguments: str, context: CommandContext) -> CommandResult:
     match word:
         case "off" | "disconnect":
             before = await editors.disconnect()
-            return Says(
-                "No editor was linked." if before is None else f"{before.name} is not linked any more."
-            )
+            return Says("No editor was connected." if before is None else f"{before.name} is disconnected.")
         case "open":
             return Says(await _open(rest, context, editors))
         case _:
             editor = await editors.connect(arguments)
-            return Says(f"{editor.name} is linked to this session.")
+            return Says(f"{editor.name} is connected to this session.")
 
 
 async def rows_of(context: CommandContext) -> tuple[EditorRow, ...]:
-    """The editors that run, and how the session stands to each."""
+    """The running editors, and the state of the connection to each."""
     if (editors := context.runtime.features.find(EDITORS)) is not None:
         return await editors.rows()
     found = await asyncio.to_thread(find_editors, context.env, context.workspace.start)
@@ -47,25 +45,25 @@ def listing(rows: tuple[EditorRow, ...]) -> str:
     if not rows:
         return _NONE
     lines = [f"- {row.editor.name} ({row.editor.port}): {state_text(row)}" for row in rows]
-    return "\n".join([*lines, "", "/ide <editor> links to one, /ide off to none."])
+    return "\n".join([*lines, "", "Connect with /ide <editor>, disconnect with /ide off."])
 
 
 def state_text(row: EditorRow) -> str:
-    """How an editor stands, in a few words."""
+    """The state of an editor in a few words."""
     folders = ", ".join(row.editor.folders[:3]) or "no folder"
     match row.state:
         case "connected":
-            return f"linked, in {folders}"
+            return f"connected, in {folders}"
         case "connecting":
-            return f"being linked to, in {folders}"
+            return f"connecting, in {folders}"
         case "waiting":
-            return f"not linked, {row.problem or 'tried again soon'}"
+            return f"not connected, {row.problem or 'retrying soon'}"
         case "off":
             return f"in {folders}" if row.editor.fits else f"in another folder: {folders}"
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:
-    """Editors that can be linked to."""
+    """Editors to connect to."""
     found = find_editors(context.env, context.workspace.start)
     names = [each.name for each in found]
     return tuple(each.name if names.count(each.name) == 1 else str(each.port) for each in found)
@@ -74,7 +72,7 @@ def complete(context: CommandContext) -> tuple[str, ...]:
 async def _open(name: str, context: CommandContext, editors: SessionEditors) -> str:
     path = context.workspace.resolve(name.strip()) if name.strip() else ""
     if not os.path.isfile(path):
-        raise UsageError("Use /ide open with a file that is there.")
+        raise UsageError("Use /ide open with a file that exists.")
     return f"{path} is open in {await editors.open_file(path)}."
 
 

@@ -58,7 +58,7 @@ async def test_terminal_that_is_no_editors_is_not_linked_until_the_user_wants_it
         await terminal.until_text("With this folder open")
         assert not editor.is_linked
         terminal.type("\r")
-        await terminal.until_text("linked, in")
+        await terminal.until_text("connected, in")
         terminal.type("d")
         await eventually(lambda: not editor.is_linked)
         terminal.type("\x1b")

@@ -1,4 +1,4 @@
-"""The editors that run on this machine, and the one that the session is linked to."""
+"""The editors that run on this machine, and the one that the session is connected to."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,20 +28,20 @@ class LinkEditor(Struct, frozen=True):
 
 
 class UnlinkEditor(Struct, frozen=True):
-    """Be linked to no editor."""
+    """Disconnect from the editor."""
 
 
 def editors_view(rows: Sequence[EditorRow], *, do: Do = nothing) -> TabbedView[Sequence[EditorRow]]:
-    """Every editor with its folders; enter links to one, and d ends the link."""
+    """Every editor with its folders; enter connects to one, and d disconnects."""
     pane = ListPane(
         _items(rows),
         details=_details,
         do=do,
-        empty="no editor lets itself be reached; docs/editors.md names plugins",
+        empty="no editor is available; docs/editors.md names plugins",
         accept=(
             Command(
                 key="enter",
-                words="link",
+                words="connect",
                 when=lambda row: row.state != "connected",
                 act=lambda row, _: LinkEditor(row.editor.port) if row else None,
             ),
@@ -49,7 +49,7 @@ def editors_view(rows: Sequence[EditorRow], *, do: Do = nothing) -> TabbedView[S
         commands=(
             Command(
                 key="d",
-                words="end the link",
+                words="disconnect",
                 when=lambda row: row.state != "off",
                 act=lambda row, _: UnlinkEditor() if row else None,
             ),
@@ -67,7 +67,7 @@ def _item(row: EditorRow) -> Item[EditorRow]:
     return Item(
         value=row,
         label=row.editor.name,
-        facts=("not linked" if row.problem else state_text(row),),
+        facts=("not connected" if row.problem else state_text(row),),
         detail=row.problem,
         group="With this folder open" if row.editor.fits else "In other folders",
         sign=Span(sign, style(color)),

@@ -38,7 +38,7 @@ async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenSc
 
 
 async def open_editors(context: CommandContext, screen: ScreenContext) -> OpenScreen:
-    """Editors that the session can be linked to."""
+    """Editors that the session can connect to."""
 
     async def read() -> Sequence[EditorRow]:
         return await rows_of(context)
