@@ -323,7 +323,7 @@ async def test_refused_call_is_told_to_the_model_which_goes_on(tmp_path: Path):
     (denied,) = channel.of(PermissionDenied)
     (result,) = [event.result for event in channel.of(ToolFinished)]
     assert (shop.log, len(outcome.denials), denied.reason_type) == ([], 1, "classifier")
-    assert result.get("is_error") and "It is live. Go on with" in str(result["content"])
+    assert result.get("is_error") and "It is live. Continue with" in str(result["content"])
 
 
 @pytest.mark.parametrize("line", [_verdict("ask"), says("I would say yes"), ProviderError("It is down.")])

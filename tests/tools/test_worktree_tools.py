@@ -178,7 +178,7 @@ async def test_inputs_that_make_no_sense_are_refused(tmp_path: Path):
         _exit("keep", discard_changes=True),
     )
     said = [made.result(f"call-{number}") for number in (1, 2, 3, 5, 6)]
-    words = ("no work tree that it entered", "not both", "cannot be the name", "already", "remove only")
+    words = ("has not entered a work tree", "not both", "cannot be the name", "already", "remove only")
     for text, expected in zip(said, words, strict=True):
         assert expected in text
 

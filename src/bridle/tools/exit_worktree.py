@@ -25,8 +25,8 @@ def _subject(input: ExitWorktreeInput) -> str:
 
 
 def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
-    if ctx.workspace.worktree is None:
-        raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
+    if ctx.workspace.visit is None:
+        raise ToolError("The session has not entered a work tree, so there is none to leave.")
     if input.discard_changes and input.action == "keep":
         raise ToolError("discard_changes goes with the action remove only.")
 
