@@ -7,12 +7,6 @@ from pathlib import Path
 from tests.architecture.modules import SOURCE, modules
 
 _ROOT = SOURCE.parents[1]
-_NOT_YET_PLAIN = {"features"}
-"""Packages that still have such words; one that has none any more leaves the list."""
-_NOT_YET_NAMED = {"features"}
-"""Packages whose modules or classes have names that are neither ordinary words nor in the glossary."""
-_NOT_YET_SMALL: set[str] = set()
-"""Packages with more than `_MOST_MODULES` modules."""
 _MOST_MODULES = 30
 
 _WORDS = re.compile(
@@ -41,13 +35,7 @@ _NAMES = frozenset({
 
 
 def test_words_that_were_replaced_do_not_come_back():
-    found = [line for path in _texts() if _package(path) not in _NOT_YET_PLAIN for line in _found(path)]
-    assert found == []
-
-
-def test_packages_that_are_plain_now_leave_the_list():
-    left = {_package(path) for path in _texts() if any(True for _ in _found(path))}
-    assert _NOT_YET_PLAIN - left == set()
+    assert [line for path in _texts() for line in _found(path)] == []
 
 
 def test_every_true_use_is_still_there():
@@ -61,14 +49,13 @@ def test_packages_are_small_enough_to_be_read_at_a_glance():
     for module in modules():
         package, _, name = module.rpartition("/")
         sizes[package] = sizes.get(package, 0) + (name != "__init__.py")
-    assert {package for package, size in sizes.items() if size > _MOST_MODULES} == _NOT_YET_SMALL
+    assert {package for package, size in sizes.items() if size > _MOST_MODULES} == set()
 
 
 def test_names_are_made_of_ordinary_words_or_stand_in_the_glossary():
     known = _plain_words() | _glossary()
     unknown = {name: words - known for name, words in _names() if words - known or words & _NAMES}
-    assert {name: words for name, words in unknown.items() if _package(name) not in _NOT_YET_NAMED} == {}
-    assert _NOT_YET_NAMED - {_package(name) for name in unknown} == set()
+    assert unknown == {}
 
 
 def test_list_of_ordinary_words_has_each_once_and_none_that_is_refused():
@@ -165,10 +152,6 @@ def _texts() -> Iterator[str]:
     for path in sorted(SOURCE.rglob("*")):
         if path.suffix in (".py", ".md", ".js", ".html") and "__pycache__" not in path.parts:
             yield path.relative_to(SOURCE).as_posix()
-
-
-def _package(path: str) -> str:
-    return path.partition("/")[0]
 
 
 def _found(path: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ def _subject(input: ExitWorktreeInput) -> str:
 
 
 def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
-    if ctx.workspace.visit is None:
+    if ctx.workspace.worktree is None:
         raise ToolError("The session has not entered a work tree, so there is none to leave.")
     if input.discard_changes and input.action == "keep":
         raise ToolError("discard_changes goes with the action remove only.")

@@ -260,7 +260,7 @@ def test_a_session_that_refuses_messages_takes_none(tmp_path: Path):
 def test_a_full_mailbox_is_an_error_and_loses_nothing(tmp_path: Path):
     box = main_mailbox(str(tmp_path))
     for number in range(MOST_LETTERS):
-        box.put(Letter(id=f"l{number}", sender="x", text="t", sent=0))
+        box.put(AgentMessage(id=f"l{number}", sender="x", text="t", sent=0))
     received: list[Prompt] = []
     with pytest.raises(Exception, match="are unread already") as fault:
         _receiver(tmp_path, received).take(_letter())

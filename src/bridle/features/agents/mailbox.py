@@ -52,7 +52,7 @@ class Mailbox:
             path = os.path.join(self.folder, f"{number:09d}.json")
             write_atomic(path, msgspec.json.encode(letter), mode=0o600)
 
-    def waiting(self) -> list[Letter]:
+    def waiting(self) -> list[AgentMessage]:
         """The letters in the order in which they came. Unreadable files are ignored."""
         found = (self._read(name) for name in self._names())
         return [letter for letter in found if letter is not None]
@@ -112,7 +112,7 @@ class Mail:
 
     def tell(self, text: str, *, sender: str) -> None:
         """Deliver a notice of the program. It is kept in memory only and is lost with the process."""
-        letter = Letter(id=new_uuid(), sender=sender, text=text, sent=time.time())
+        letter = AgentMessage(id=new_uuid(), sender=sender, text=text, sent=time.time())
         self._waiting.append(as_prompt(letter))
         self._came.set()
 
@@ -160,7 +160,7 @@ def _quoted(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def recorded(session: Session, letters: Iterable[Letter]) -> set[str]:
+def recorded(session: Session, letters: Iterable[AgentMessage]) -> set[str]:
     """The letters that are in a conversation already."""
     wanted = {letter.id for letter in letters}
     found: set[str] = set()

@@ -14,7 +14,7 @@ from bridle.types.services.tasks import Task
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.features.agents.interfaces import AgentProcesses, Run
-    from bridle.types.delegation import AgentLaunched, AgentReport, Delegation
+    from bridle.types.services.delegation import AgentLaunched, AgentReport, Delegation
     from bridle.types.tool import Tool, Toolbox
 
 _ORDER: tuple[AgentSource, ...] = ("builtin", "plugin", "user", "project", "flag", "host", "managed")

@@ -236,7 +236,7 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
         raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is available.")
     call = Call(id=f"skill_{new_uuid()}", name="Bash", input={"command": command})
     settled = await dispatch(call, turn, is_alone=_never)
-    if isinstance(settled, PutOff):
+    if isinstance(settled, DeferredCall):
         raise ToolError(f"The skill {skill.name} was not loaded: a hook deferred its command {command!r}.")
     output = settled.output
     said = output.content if isinstance(output.content, str) else text_of([*output.content])

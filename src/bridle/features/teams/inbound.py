@@ -72,7 +72,7 @@ class Inbound:
         self._deliver(msgspec.structs.replace(as_prompt(letter), query=inbound != "hold"))
         return True
 
-    def _keep(self, letter: Letter) -> bool:
+    def _keep(self, letter: AgentMessage) -> bool:
         """Keep it on disk until the conversation has it."""
         box = main_mailbox(self._storage())
         waiting = box.waiting()

@@ -223,7 +223,7 @@ class Membership:
             raise ToolError(reply.error)
         return reply
 
-    def _leave_letter(self, letter: Letter, to: str) -> Delivery:
+    def _leave_letter(self, letter: AgentMessage, to: str) -> Delivery:
         """Put a letter into a mailbox on disk, because the leader is not running."""
         storage = self.launch.storage
         agent_id = None if to in LEADERS else named_before(storage, to)
@@ -338,7 +338,7 @@ class Membership:
         """Leave the report for a leader that was killed."""
         state = self._state
         said = state.error or state.text or "I am done."
-        letter = Letter(id=new_uuid(), sender=self.launch.name, text=said[:50_000], sent=time.time())
+        letter = AgentMessage(id=new_uuid(), sender=self.launch.name, text=said[:50_000], sent=time.time())
         try:
             main_mailbox(self.launch.storage).put(letter)
         except (MailboxFull, OSError, Locked) as fault:

@@ -59,7 +59,7 @@ class SessionWorktree:
         self._note(None)
         return visit, gone
 
-    def resume_in(self, path: str) -> Visit | None:
+    def resume_in(self, path: str) -> EnteredWorktree | None:
         """Go to the work tree of a conversation that the session resumes.
 
         The work tree of the previous conversation stays as it is: that one may be resumed too. None when this

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.serve import Server
+from bridle.engine.server import Server
 from bridle.features.teams.inbound import Inbound, MessageRefused
 from bridle.frontends.remote.channel import Pending
 from bridle.frontends.remote.errors import RequestRefused
