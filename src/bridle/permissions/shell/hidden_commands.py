@@ -372,14 +372,20 @@ def _opened(arg: Arg, mark: re.Pattern[str]) -> Arg:
 
 
 def _attached(runner: Runner, value: str, following: str | None) -> list[str] | None:
-    """The text behind a letter in a cluster such as `-lc`."""
+    """The text behind a letter in a cluster such as `-lc`, or behind a name of several letters (`-TTcmd`)."""
     if value.startswith("--"):
         return None
     for index, letter in enumerate(value[1:], 1):
         if f"-{letter}" in runner.text:
             rest = value[index + 1 :]
             return [text for text in (rest, following) if text]
-    return None
+    names = [option[1:] for option in runner.text if option[1] != "-" and len(option) > 2]
+    rests = [
+        value[at + len(name) :] for name in names for at in range(1, len(value)) if value.startswith(name, at)
+    ]
+    return (
+        [text for text in (*(rest.removeprefix("=") for rest in rests), following) if text] if rests else None
+    )
 
 
 def _bare(text: str) -> str:

@@ -26,9 +26,15 @@ TEXT_VARIABLES = listed("""
 """Variables whose value is run as a command line."""
 _SCRIPT_VARIABLES = listed("BASH_ENV ENV")
 """Variables that name a script which a shell reads first."""
-_OPTION_VARIABLES = {"MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "TAR_OPTIONS": "tar", "MANOPT": "man"}
+_OPTION_VARIABLES = {
+    "MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "TAR_OPTIONS": "tar", "MANOPT": "man", "ZIPOPT": "zip",
+}  # fmt: skip
 """Variables that hold options of a program."""
-_OPTION_WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
+_OPTION_WORDS = (
+    re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL),
+    re.compile(r"(?:\\.|[^ \t\\])+", re.DOTALL),
+)
+"""The two ways to take such a value apart: GNU make does not count the end of a line as a blank."""
 _ESCAPED_LETTER = re.compile(r"\\(.)", re.DOTALL)
 _GIT_SETTING = re.compile(r"GIT_CONFIG_VALUE_\d+|GIT_CONFIG_PARAMETERS")
 """Variables that hold settings of git, which may name programs."""
@@ -133,10 +139,13 @@ def assigned_texts(name: str, value: str) -> list[str]:
 
 def _with_options(program: str, value: str) -> list[str]:
     """Command lines with the options that a variable holds: a program takes them apart without a shell."""
-    words = [_ESCAPED_LETTER.sub(r"\1", word) for word in _OPTION_WORD.findall(value)]
-    if words and program == "make" and not words[0].startswith("-") and "=" not in words[0]:
-        words[0] = f"-{words[0]}"
-    return [f"{program} {value}", " ".join([program, *map(quote, words)])]
+    texts = [f"{program} {value}"]
+    for separated in _OPTION_WORDS:
+        words = [_ESCAPED_LETTER.sub(r"\1", word) for word in separated.findall(value)]
+        if words and program == "make" and not words[0].startswith("-") and "=" not in words[0]:
+            words[0] = f"-{words[0]}"
+        texts.append(" ".join([program, *map(quote, words)]))
+    return list(dict.fromkeys(texts))
 
 
 def runs_code(name: str) -> bool:
