@@ -140,15 +140,6 @@ async def test_hooks_are_listed_with_why_some_do_not_run(tmp_path: Path):
     assert "PreToolUse [Bash] command" in shown.text and "disableAllHooks" in shown.text
 
 
-async def test_background_work_that_is_not_there_cannot_be_stopped(tmp_path: Path):
-    commanded = Commanded(tmp_path)
-    shown = await commanded.run("/tasks")
-    assert isinstance(shown, Shows)
-    for wrong in ("stop", "stop a b", "stop nothing"):
-        with pytest.raises(UsageError):
-            await commanded.run(f"/tasks {wrong}")
-
-
 async def test_lessons_are_listed_and_shown(tmp_path: Path):
     commanded = Commanded(tmp_path)
     listed, first = await commanded.run("/powerup"), await commanded.run("/powerup 1")

@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.engine.runtime import Limits
 from bridle.engine.server import Inbox, Server
-from bridle.host.background import BackgroundShells
+from bridle.features.background.feature import BackgroundFeature
 from bridle.permissions.rules import parse
 from bridle.tools.catalog import CATALOG
 from bridle.tools.toolbox import BuiltinToolbox
@@ -17,12 +17,12 @@ from bridle.transcripts.session import Session
 from bridle.types.event import Noticed, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
-from bridle.types.services.tasks import Task
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.dialects import CASES, Bench
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import feature_context, with_feature
 from tests.fakes.model_server import Line, ModelServer
 
 
@@ -59,26 +59,30 @@ async def replay(
     async with ModelServer(CASES[dialect].api()) as server:
         server.script(*script)
         bench = Bench(dialect, server)
-
-        def note(task: Task) -> None:
-            serving.note_task(task)
-
-        shells = BackgroundShells(str(folder / "storage"), on_change=note)
+        inbox, workspace = Inbox(), Workspace(str(folder))
+        background = BackgroundFeature(
+            feature_context(
+                folder,
+                workspace=workspace,
+                storage=str(folder / "storage"),
+                wake=inbox.put,
+                runtime=lambda: serving.runtime,
+            )
+        )
         runtime = msgspec.structs.replace(
             make_runtime(folder, bench.provider, channel=channel, limits=limits),
-            workspace=Workspace(str(folder), tasks=shells),
+            workspace=workspace,
             toolbox=toolbox or BuiltinToolbox(CATALOG),
         )
         session = make_session(mode="default")
         rules = tuple(parse(rule, Effect.ALLOW, "cliArg") for rule in allow)
         session.swap(model=CASES[dialect].model, rules=rules)
-        inbox = Inbox()
-        serving = Server(session, runtime, inbox)
+        serving = Server(session, with_feature(runtime, background), inbox)
         inbox.put(Prompt(content="go", origin=TYPED))
         inbox.close()
         async with asyncio.timeout(60):
             await serving.serve(wait_for_tasks=30, say_waiting=print)
-        await shells.close()
+        await background.release()
         await bench.made.close()
     results = {event.result["tool_use_id"]: event.result for event in channel.of(ToolFinished)}
     warnings = [event.text for event in channel.of(Noticed) if event.level == "warning"]

@@ -46,7 +46,6 @@ _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.exports"
 _NOTICE = "bridle.commands.unavailable"
 _ITEMS = "bridle.commands.conversations"
-_BACKGROUND = "bridle.commands.background"
 _CLOUDS = "bridle.commands.cloud_setup"
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultracode", "auto", "status")
@@ -70,15 +69,6 @@ CATALOG: tuple[Listing, ...] = (
         "autocompact",
         "[auto|off|tokens]",
         choices=("auto", "off", "200k", "500k", "1m"),
-    ),
-    Listing(
-        "background",
-        "Move the session to the background",
-        _BACKGROUND,
-        "background",
-        "[prompt]",
-        ("bg",),
-        at_once=True,
     ),
     Listing("branch", "Copy the conversation and continue in the copy", _CONVERSATION, "branch", "[name]"),
     Listing(
@@ -159,7 +149,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing("export", "Write the conversation to a text file", _FILES, "export", "[file]"),
     Listing("fast", "Choose faster answers", _MODEL, "fast", "[on|off]", choices=("on", "off")),
     Listing("focus", "Show only the last answer", _SCREEN, "focus", screen_only=True),
-    Listing("fork", "Copy the conversation into a background session", _BACKGROUND, "fork", "[prompt]"),
+    Listing("fork", "Copy the conversation into a background session", _CONVERSATION, "fork", "[prompt]"),
     Listing(
         "goal",
         "Work until something holds",
@@ -332,18 +322,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("status", "Show version, model, login and settings", _REPORT, "status", at_once=True),
     Listing("statusline", "Have a status line written", _PROMPT, "status_line", "[what it should show]"),
-    Listing("stop", "Stop the attached background session", _BACKGROUND, "stop", at_once=True),
     Listing("subtask", "Hand a task to an agent of its own", _PROMPT, "subtask", "<task>", reach="person"),
-    Listing(
-        "tasks",
-        "Show background work",
-        _PARTS,
-        "tasks",
-        "[stop id]",
-        ("bashes",),
-        choices=("stop",),
-        at_once=True,
-    ),
     Listing("team-onboarding", "Have a guide for newcomers written", _PROMPT, "onboarding"),
     Listing(
         "terminal-setup",

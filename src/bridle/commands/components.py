@@ -1,8 +1,7 @@
-"""Commands about what a session is made of: servers, hooks, agents, skills, instructions, background work."""
+"""Commands about what a session is made of: servers, hooks, agents, skills, instructions."""
 
 import asyncio
 import os.path
-import time
 from collections.abc import Sequence
 
 from bridle.commands.context import CommandContext
@@ -25,9 +24,6 @@ from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import McpError, UsageError
 from bridle.types.nearest import did_you_mean
 from bridle.types.services.mcp import McpServers, ServerState
-from bridle.types.services.tasks import Task
-
-_OUTPUT_CHARS = 4_000
 
 
 async def agents(arguments: str, context: CommandContext) -> CommandResult:
@@ -125,27 +121,6 @@ async def skills(arguments: str, context: CommandContext) -> CommandResult:
     return Shows(view="skills", text="\n".join(rows) or "There are no skills.")
 
 
-async def tasks(arguments: str, context: CommandContext) -> CommandResult:
-    """Show background work, the output of one job (`<id>`), or end one (`stop <id>`) or all (`stop all`)."""
-    words = arguments.split()
-    if not words:
-        jobs = context.workspace.jobs()
-        return Shows(view="tasks", text="\n".join(map(_job, jobs)) or "Nothing runs in the background.")
-    stops = words[0] == "stop"
-    task_id = words[-1]
-    if len(words) > 2 or (stops and len(words) != 2):
-        raise UsageError("Use /tasks, /tasks <id>, /tasks stop <id> or /tasks stop all.")
-    if words == ["stop", "all"]:
-        running = [job for job in context.workspace.jobs() if job.status == "running" or job.resident]
-        stopped = [await context.workspace.tasks.stop(job.id) for job in running]
-        return Says("\n".join(map(_job, stopped)) or "Nothing runs in the background.")
-    if (found := context.workspace.tasks.find(task_id)) is None:
-        raise UsageError(f"There is no background work {task_id}: /tasks lists what there is.")
-    if stops:
-        return Says(_job(await context.workspace.tasks.stop(found.id)))
-    return Says(f"{_job(found)}\n{context.workspace.tasks.read(found.id, _OUTPUT_CHARS)}")
-
-
 async def _look_after(action: str, name: str, known: McpServers) -> CommandResult:
     names = [state.name for state in known.status()]
     if name != "all" and name not in names:
@@ -193,9 +168,3 @@ def _skill(facts: SkillFacts) -> str:
 def _server(state: ServerState) -> str:
     detail = f": {state.error}" if state.error else f", {len(state.tools)} tools"
     return f"{state.name} ({state.scope}): {state.status}{detail}"
-
-
-def _job(task: Task) -> str:
-    seconds = round((task.ended or time.time()) - task.started)
-    named = f"{task.name}: " if task.name else ""
-    return f"{task.id}  {'idle' if task.resident else task.status}  {seconds} s  {named}{task.description}"

@@ -50,37 +50,6 @@ class Sharing(Protocol):
         ...
 
 
-class Jobs(Protocol):
-    """Background sessions, as far as commands need them."""
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether this session is one of them."""
-        ...
-
-    @property
-    def refusal(self) -> str | None:
-        """Why there may be none; None when there may."""
-        ...
-
-    def detach(self) -> None:
-        """Detach every terminal from this session; it continues."""
-
-    def stop(self) -> None:
-        """End this session."""
-
-    def move(self, prompt: str) -> None:
-        """End this program and continue the conversation in the background."""
-
-    def begin(self, session_id: str, prompt: str) -> str:
-        """Continue a conversation in the background; returns the id of the job.
-
-        Raises:
-            BridleError: it cannot be started.
-        """
-        ...
-
-
 class Goal:
     """Set and cleared by `/goal`; the terminal shows it."""
 
@@ -133,8 +102,6 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """What the session works towards."""
     hook_faults: Callable[[], Sequence[str]] = lambda: ()
     """What keeps configured hooks from running."""
-    jobs: Jobs | None = None
-    """Sessions in the background; None where there is no terminal to leave."""
     reload_extensions: Callable[[], Awaitable[str]] | None = None
     """Reads skills, commands and plugins again and says in a sentence what is there now."""
     sharing: Sharing | None = None

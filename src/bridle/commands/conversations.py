@@ -12,6 +12,7 @@ from bridle.engine.compaction.compact import compact as compact_now
 from bridle.engine.compaction.items import drop_item, hold_item, list_items, release_item, stub_item
 from bridle.engine.compaction.report import Compacted, last_compaction
 from bridle.engine.turn import Turn
+from bridle.features.background.feature import BACKGROUND
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.transcripts.undo import undo_compaction
@@ -19,6 +20,7 @@ from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CommandReplied
 from bridle.types.ledger import Ledger
+from bridle.types.services.tasks import BackgroundSessions
 from bridle.types.turn import Prompt
 
 _MOST_LISTED = 20
@@ -124,10 +126,21 @@ async def rename(arguments: str, context: CommandContext) -> CommandResult:
 async def leave(arguments: str, context: CommandContext) -> CommandResult:
     """End the program; a background session continues, and only the terminal is detached."""
     del arguments
-    if context.jobs is not None and context.jobs.is_inside:
-        context.jobs.detach()
+    sessions = _background_sessions(context)
+    if sessions is not None and sessions.is_inside:
+        sessions.detach()
         return Says()
     return Exits()
+
+
+async def fork(arguments: str, context: CommandContext) -> CommandResult:
+    """Copy the conversation into a background session and send it a prompt."""
+    sessions = _background_sessions(context)
+    fresh = await asyncio.to_thread(copy_conversation, context, None)
+    if sessions is None or sessions.refusal is not None:
+        return Says(f"Copied. Open it in another terminal with: bridle --resume {fresh}")
+    job = await asyncio.to_thread(sessions.begin, fresh, arguments)
+    return Says(f"Copied into the background as {job}. Look at it with: bridle attach {job}")
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:
@@ -148,6 +161,11 @@ def copy_conversation(context: CommandContext, title: str | None) -> str:
         raise SessionError("Nothing was said yet, so there is nothing to copy.")
     context.session.flush()
     return management.fork(context.session.id, context.env, title=title)
+
+
+def _background_sessions(context: CommandContext) -> BackgroundSessions | None:
+    background = context.runtime.features.find(BACKGROUND)
+    return None if background is None else background.sessions
 
 
 def find_session(wanted: str, context: CommandContext) -> str:

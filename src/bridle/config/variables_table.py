@@ -216,7 +216,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("SLASH_COMMAND_TOOL_CHAR_BUDGET", "number", "skills/feature", "Character budget of the skill listing"),
     Variable("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", "number", "tools/files/read", "Token limit of Read"),
     Variable("MAX_MCP_OUTPUT_TOKENS", "number", "mcp/results", "Token limit of an MCP result"),
-    Variable("TASK_MAX_OUTPUT_LENGTH", "number", "engine/job_notes", "Characters of an agent's output, up to 160000", default=32_000),
+    Variable("TASK_MAX_OUTPUT_LENGTH", "number", "background/notes", "Characters of an agent's output, up to 160000", default=32_000),
     Variable("MAX_STRUCTURED_OUTPUT_RETRIES", "number", "engine/structured_output", "How often an answer may fail to fit --json-schema", default=5),
     # Shell and tools
     Variable("BASH_DEFAULT_TIMEOUT_MS", "number", "tools/shell/bash", "How long a command of the model may run if it says nothing", default=120_000),
@@ -262,7 +262,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_DISABLE_BG_EXIT_HANDOFF", "switch", "background/handover", "Stop a background session's work with its process"),
     Variable("CLAUDE_DISABLE_ADOPT", "switch", "background/handover", "Stop in-flight work when backgrounding"),
     Variable("CLAUDE_CODE_PROCESS_WRAPPER", "text", "background/launch_settings", "Argv prefix for every self-spawn"),
-    Variable("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "number", "session/open", "How long -p waits for background work; 0 for ever", default=600_000),
+    Variable("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "number", "background/feature", "How long -p waits for background work; 0 for ever", default=600_000),
     Variable("CLAUDE_CODE_DISABLE_WORKFLOWS", "switch", "extensions/workflows", "Workflows off"),
     Variable("CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS", "number", "features/workflows/slots", "Stagger of same-prefix agents"),
     Variable("CLAUDE_CODE_GOAL_CHECKIN_MINUTES", "number", "", "How often a goal is checked", no_effect="goals are checked when a turn ends"),

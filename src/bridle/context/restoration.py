@@ -35,7 +35,7 @@ def restored(
     `tokens` is what all files together may take.
     """
     files = _files(workspace, kept, edited, min(tokens, _TOKENS_OF_FILES))
-    texts = [files, _todos(workspace), _jobs(workspace), *(source() for source in sources)]
+    texts = [files, _todos(workspace), *(source() for source in sources)]
     return [reminder(text) for text in texts if text]
 
 
@@ -135,14 +135,6 @@ def _todos(workspace: Workspace) -> str | None:
         return None
     lines = [f"- [{todo.get('status')}] {todo.get('content')}" for todo in workspace.todos[:_MOST_TODOS]]
     return "# Your task list\n" + "\n".join(lines)
-
-
-def _jobs(workspace: Workspace) -> str | None:
-    running = [job for job in workspace.jobs() if job.status == "running"]
-    if not running:
-        return None
-    lines = [f"- {job.id}: {job.description} (output: {job.output_file})" for job in running]
-    return "# Running in the background\n" + "\n".join(lines)
 
 
 def _path_read(entry: ConversationEntry) -> str | None:

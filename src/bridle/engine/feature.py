@@ -223,9 +223,9 @@ class Feature:
         """A skill begins to count."""
         del name
 
-    def move_to_background(self, task_id: str | None = None) -> int:
-        """The user does not want to wait for calls, or for one job: how many continue in the background."""
-        del task_id
+    def move_to_background(self, call_id: str | None = None) -> int:
+        """The user does not want to wait for calls, or for one: how many continue in the background."""
+        del call_id
         return 0
 
     def interrupt(self) -> int:
@@ -249,8 +249,20 @@ class Feature:
     def for_hook_agent(self) -> "Feature | None":
         """This feature for an agent that judges for a hook and may only read; None where it has none."""
 
+    def owes_turn(self) -> bool:
+        """Whether work runs whose end will begin a turn."""
+        return False
+
+    async def wait_for_more(self, seconds: float, say: Callable[[str], None]) -> bool:
+        """The last prompt is done: wait until work may have given more to do; False if there is none."""
+        del seconds, say
+        return False
+
     async def close(self) -> None:
         """The session ends."""
+
+    async def release(self) -> None:
+        """Every feature is closed and hooks know of the end: release what they worked with to the last."""
 
 
 class Features:
@@ -342,9 +354,20 @@ class Features:
             call = each.complete_call(tool, call, input, turn)
         return call
 
-    def move_to_background(self, task_id: str | None = None) -> int:
-        """How many calls, or jobs of one name, continue in the background."""
-        return sum(each.move_to_background(task_id) for each in self.at("move_to_background"))
+    def move_to_background(self, call_id: str | None = None) -> int:
+        """Move calls that are waited for, or one of them, to the background; how many there were."""
+        return sum(each.move_to_background(call_id) for each in self.at("move_to_background"))
+
+    def owe_turn(self) -> bool:
+        """Whether work runs whose end will begin a turn."""
+        return any(each.owes_turn() for each in self.at("owes_turn"))
+
+    async def wait_for_more(self, seconds: float, say: Callable[[str], None]) -> bool:
+        """Whether a feature has waited for work that may have given the session more to do."""
+        for each in self.at("wait_for_more"):
+            if await each.wait_for_more(seconds, say):
+                return True
+        return False
 
     def interrupt(self) -> int:
         """Begin to end what runs in the background; how many there are."""
@@ -443,6 +466,11 @@ class Features:
         for each in reversed(self.at("close")):
             if each not in self._borrowed:
                 await each.close()
+
+    async def release(self) -> None:
+        """Release what was kept to the last, that of the last opened first."""
+        for each in reversed(self.at("release")):
+            await each.release()
 
 
 def _listed(feature: Feature, toolbox: "Toolbox") -> str | None:

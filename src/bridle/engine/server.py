@@ -1,18 +1,17 @@
 """Runs prompts one after another, as long as they come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bridle.engine.job_notes import REPORTING, end_note, is_note, one_note
 from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.transcripts.session import Session
-from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
-from bridle.types.services.tasks import Task
+from bridle.types.event import PromptMoved, PromptState
+from bridle.types.services.session import DIGEST, Digest
 from bridle.types.slash import may_be_command
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -24,8 +23,6 @@ Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""
 
 _RANKS = {"now": 0, "next": 1, "later": 2}
-_MOST_NAMED = 5
-_LONGEST_NAME = 100
 
 
 class Inbox:
@@ -40,15 +37,13 @@ class Inbox:
         """Those that have joined the turn that runs."""
         self.may_join: Callable[[Prompt], bool] = lambda _: True
         """Whether a prompt that looks like a command may join a turn that runs."""
-        self.is_told: Callable[[Prompt], bool] = lambda _: False
-        """Whether the model knows already what a note about background work says."""
-        self.jobs: Callable[[], Sequence[Task]] = tuple
-        """The background work of the session."""
-        self._note: tuple[Prompt, list[Prompt]] | None = None
-        """The note that was offered last to a turn that runs, and those that it is made of."""
+        self.digest: Digest | None = None
+        """Puts some prompts that wait together, and drops those that are out of date."""
+        self._combined: tuple[Prompt, list[Prompt]] | None = None
+        """What was offered last to a turn that runs as one prompt, and those that it is made of."""
 
     def __len__(self) -> int:
-        self._drop_told()
+        self._drop_stale()
         return len(self._waiting)
 
     def put(self, prompt: Prompt) -> None:
@@ -87,25 +82,25 @@ class Inbox:
         return [prompt.uuid for prompt in gone if prompt.uuid is not None]
 
     def peek(self) -> Prompt | None:
-        """The first prompt that may join a turn that runs; notes about background work join together."""
-        self._drop_told()
+        """The first prompt that may join a turn that runs; those of the digest join together."""
+        self._drop_stale()
         if self._holds or not self._waiting:
             return None
         first = self._waiting[0]
-        if first.priority != "later" and not is_note(first) and self._joins(first):
+        if first.priority != "later" and not self._is_digested(first) and self._joins(first):
             return first
-        notes = [prompt for prompt in self._waiting if is_note(prompt)]
-        if not notes:
+        parts = [prompt for prompt in self._waiting if self._is_digested(prompt)]
+        if not parts or self.digest is None:
             return None
-        if self._note is None or self._note[1] != notes:
-            self._note = one_note(notes, self.jobs()), notes
-        return self._note[0]
+        if self._combined is None or self._combined[1] != parts:
+            self._combined = self.digest.combine(parts), parts
+        return self._combined[0]
 
     def take(self, prompt: Prompt) -> None:
         """A prompt has joined a turn."""
         parts = [prompt]
-        if self._note is not None and prompt is self._note[0]:
-            parts, self._note = self._note[1], None
+        if self._combined is not None and prompt is self._combined[0]:
+            parts, self._combined = self._combined[1], None
         self._waiting = [each for each in self._waiting if not any(each is part for part in parts)]
         self.joined.append(prompt)
 
@@ -122,21 +117,25 @@ class Inbox:
                 return None
             self._changed.clear()
             await self._changed.wait()
-        if not is_note(self._waiting[0]):
+        if self.digest is None or not self.digest.covers(self._waiting[0]):
             return self._waiting.pop(0)
-        notes = [prompt for prompt in self._waiting if is_note(prompt)]
-        self._waiting = [prompt for prompt in self._waiting if not is_note(prompt)]
-        return one_note(notes, self.jobs())
+        parts = [prompt for prompt in self._waiting if self.digest.covers(prompt)]
+        self._waiting = [prompt for prompt in self._waiting if not self.digest.covers(prompt)]
+        return self.digest.combine(parts)
 
     def _joins(self, prompt: Prompt) -> bool:
         return not may_be_command(prompt) or self.may_join(prompt)
 
-    def _drop_told(self) -> None:
-        self._waiting = [prompt for prompt in self._waiting if not (is_note(prompt) and self.is_told(prompt))]
+    def _is_digested(self, prompt: Prompt) -> bool:
+        return self.digest is not None and self.digest.covers(prompt)
+
+    def _drop_stale(self) -> None:
+        if (digest := self.digest) is not None:
+            self._waiting = [prompt for prompt in self._waiting if not digest.is_stale(prompt)]
 
 
 class Server:
-    """Serves one session: turns from the inbox, and a turn of its own when a background job has ended."""
+    """Serves one session: turns from the inbox."""
 
     def __init__(
         self,
@@ -158,34 +157,22 @@ class Server:
         self._stop_first = False
         self._aliases: Mapping[str, str] | None = None
         """Names that stand for other tools; None while there are none."""
-        self._ended = asyncio.Event()
         is_wired = runtime.host.arrivals is inbox
         self.runtime = runtime if is_wired else _wired(runtime, inbox)
         """What turns work with; a change counts from the next turn on."""
-        inbox.jobs = self._jobs
-        inbox.is_told = lambda note: self.runtime.workspace.is_told(note.origin.who)
+        inbox.digest = runtime.features.find(DIGEST)
         self.last: Outcome | None = None
         self.interpret: Interpret | None = None
         """Asked what a prompt that looks like a command means before its turn, where there are commands."""
 
     async def serve(self, *, wait_for_tasks: float, say_waiting: Callable[[str], None]) -> None:
-        """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
-        for feature in self.runtime.features.at("begin"):
+        """Run every prompt; then wait at most `wait_for_tasks` seconds for work that may give more."""
+        features, clock = self.runtime.features, self.runtime.clock
+        for feature in features.at("begin"):
             await feature.begin()
         await self._serve_inbox()
-        clock = self.runtime.clock
         deadline = clock() + wait_for_tasks
-        while running := [task for task in self.runtime.workspace.jobs() if _is_awaited(task)]:
-            left = deadline - clock()
-            if left <= 0:
-                return
-            say_waiting(f"waiting for {_named(running)}")
-            self._ended.clear()
-            try:
-                async with asyncio.timeout(left):
-                    await self._ended.wait()
-            except TimeoutError:
-                return
+        while await features.wait_for_more(deadline - clock(), say_waiting):
             await self._serve_inbox()
 
     def change(self, **changes: Any) -> None:
@@ -238,19 +225,6 @@ class Server:
         self._stop_first = self._turn is not None or len(self._inbox) > 0
         return self._stop_first
 
-    def note_task(self, task: Task) -> None:
-        """Notify the channel and, when a job ended without being stopped, the model."""
-        if task.status == "running":
-            self.runtime.channel.emit(TaskStarted(task))
-            return
-        self.runtime.channel.emit(TaskEnded(task))
-        if task.backgrounded:
-            self._inbox.put(end_note(task, self.runtime.env))
-        self._ended.set()
-
-    def _jobs(self) -> tuple[Task, ...]:
-        return self.runtime.workspace.jobs()
-
     async def _serve_inbox(self) -> None:
         while (prompt := await self._inbox.next()) is not None:
             self._tell(prompt.uuid, "started")
@@ -278,12 +252,11 @@ class Server:
             self._rest()
 
     def _rest(self) -> None:
-        """Say that no turn is owed, unless an agent works whose end will begin one."""
-        jobs = self.runtime.workspace.jobs()
-        for feature in () if len(self._inbox) else self.runtime.features.at("rest"):
+        """Say that no turn is owed, unless work runs whose end will begin one."""
+        features = self.runtime.features
+        for feature in () if len(self._inbox) else features.at("rest"):
             feature.rest()
-        owed = any(task.kind in REPORTING and task.status == "running" for task in jobs)
-        if not len(self._inbox) and not owed:
+        if not len(self._inbox) and not features.owe_turn():
             self._on_rest()
 
     async def _run(self, prompt: Prompt) -> Outcome:
@@ -303,18 +276,6 @@ class Server:
     def _tell(self, uuid: str | None, state: PromptState) -> None:
         if uuid is not None:
             self.runtime.channel.emit(PromptMoved(uuid, state))
-
-
-def _named(jobs: Sequence[Task]) -> str:
-    """All jobs by what they are called, so that a reader knows what takes so long."""
-    names = [" ".join(job.description.split())[:_LONGEST_NAME] for job in jobs[:_MOST_NAMED]]
-    more = f" and {len(jobs) - _MOST_NAMED} more" if len(jobs) > _MOST_NAMED else ""
-    return f"{len(jobs)} background {'job' if len(jobs) == 1 else 'jobs'}: {', '.join(names)}{more}"
-
-
-def _is_awaited(task: Task) -> bool:
-    """Whether a job will have something to say; what plugins watch lasts as long as the session."""
-    return task.status == "running" and not (task.kind == "monitor" and not task.call_id)
 
 
 def _wired(runtime: Runtime, inbox: Inbox) -> Runtime:

@@ -35,25 +35,6 @@ MAY_RETRY = "A hook of the user says that you may try this call again."
 EMPTY_RESULT = "(no output)"
 
 
-def task_notification(
-    *,
-    task_id: str,
-    call_id: str,
-    output_file: str | None,
-    status: str,
-    summary: str,
-    result: str | None = None,
-) -> str:
-    """The note that a background job has ended, in the form that other readers recognise."""
-    place = "" if output_file is None else f"<output-file>{output_file}</output-file>\n"
-    said = "" if result is None else f"<result>{result}</result>\n"
-    return (
-        f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
-        f"{place}<status>{status}</status>\n"
-        f"<summary>{summary}</summary>\n{said}</task-notification>"
-    )
-
-
 def monitor_event(task_id: str, call_id: str, description: str, text: str) -> str:
     """The note that something watched has said something; what it says cannot end the note."""
     said = text.replace("</", "<\\/")

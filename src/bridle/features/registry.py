@@ -7,6 +7,7 @@ from bridle.engine.tool_services import ToolServices
 from bridle.features.advisor.feature import AdvisorFeature
 from bridle.features.agents.feature import open_agents
 from bridle.features.auto_mode.feature import open_auto_mode
+from bridle.features.background.feature import BackgroundFeature
 from bridle.features.budgets.feature import open_budgets
 from bridle.features.context import FeatureContext
 from bridle.features.editors.feature import open_editors
@@ -24,6 +25,7 @@ from bridle.features.workflows.feature import open_workflows
 from bridle.features.worktrees.feature import open_worktrees
 
 FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
+    BackgroundFeature,
     SchedulesFeature,
     MonitorsFeature,
     LanguageServersFeature,

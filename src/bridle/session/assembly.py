@@ -186,7 +186,9 @@ async def close_parts(base: SessionBase, parts: Parts) -> None:
     await asyncio.gather(parts.warming, return_exceptions=True)
     await parts.features.close()
     await base.hooks.fire_session_end()
-    await _close_each(base.hooks, base.shells, parts.servers, base.plugins, base.sandbox)
+    await base.hooks.close()
+    await parts.features.release()
+    await _close_each(parts.servers, base.plugins, base.sandbox)
     await _close_each(parts.provider, parts.checkpoints)
 
 

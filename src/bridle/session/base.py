@@ -1,7 +1,6 @@
 """What every part of a session is made from."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,12 +14,8 @@ from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.sandbox import Sandbox
-from bridle.types.services.tasks import Task, Tasks
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
-
-if TYPE_CHECKING:
-    from bridle.host.background import BackgroundShells
 
 
 class CurrentRuntime:
@@ -32,26 +27,6 @@ class CurrentRuntime:
     def __call__(self) -> Runtime:
         assert self.server is not None, "the session is not put together yet"
         return self.server.runtime
-
-
-class Shells:
-    """The background commands of a session; what runs them is imported with the first."""
-
-    def __init__(self, storage: str) -> None:
-        self._storage = storage
-        self._made: BackgroundShells | None = None
-        self.on_change: Callable[[Task], None] = lambda _: None
-        """Called when a command begins or ends."""
-
-    def make(self) -> Tasks:
-        from bridle.host.background import BackgroundShells
-
-        self._made = BackgroundShells(self._storage, on_change=self.on_change)
-        return self._made
-
-    async def close(self) -> None:
-        if self._made is not None:
-            await self._made.close()
 
 
 class SessionBase(Struct, frozen=True, kw_only=True):
@@ -69,7 +44,6 @@ class SessionBase(Struct, frozen=True, kw_only=True):
     plugins: OpenPlugins
     storage: str
     """Where large outputs go."""
-    shells: Shells
     roots: tuple[str, ...]
     """Working folders besides the current one."""
     facts: Facts

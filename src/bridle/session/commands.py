@@ -13,7 +13,7 @@ from bridle.types.services.plugins import PLUGINS
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
-    from bridle.commands.context import CommandContext, Jobs
+    from bridle.commands.context import CommandContext
     from bridle.commands.interpreter import CommandInterpreter
     from bridle.commands.registry import Registry
 
@@ -31,8 +31,6 @@ class SessionCommands:
         self._context: CommandContext | None = None
         self._entrance: CommandInterpreter | None = None
         self._attended: tuple[Server, SessionSettings, Inbox] | None = None
-        self.jobs: Jobs | None = None
-        """Sessions in the background; set before the first command is called."""
 
     def attend(self, server: Server, settings: SessionSettings, inbox: Inbox) -> None:
         """From now on prompts of this session may be commands."""
@@ -88,7 +86,6 @@ class SessionCommands:
                 open_checkpoints=lambda: checkpoints_of(base),
                 leave=inbox.close,
                 hook_faults=lambda: self._hook_faults(settings),
-                jobs=self.jobs,
                 reload_extensions=self._reload,
                 sharing=base.connection.sharing,
             )

@@ -9,10 +9,11 @@ import msgspec
 from bridle.config.options import SessionOptions
 from bridle.engine.model_facts import window_in_use
 from bridle.engine.server import Inbox, Server
+from bridle.features.background.feature import patience
 from bridle.host.programs import PROGRAMS
 from bridle.session import choices, model_choices
 from bridle.session.assembly import Parts, brief_at, close_parts, command_sources, make_runtime, open_parts
-from bridle.session.base import CurrentRuntime, SessionBase, Shells
+from bridle.session.base import CurrentRuntime, SessionBase
 from bridle.session.commands import SessionCommands
 from bridle.session.conversation import close_conversation, open_conversation, recall_files, storage_of
 from bridle.session.host import Begun, Connection, Host
@@ -28,7 +29,6 @@ from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 _ALONE = Host()
-_BACKGROUND_WAIT_MS = 600_000
 
 
 @asynccontextmanager
@@ -91,8 +91,8 @@ class LiveSession:
 
     async def serve(self, *, wait_for_tasks: float | None = None) -> None:
         """Run every prompt until the inbox is closed, then wait for background jobs, as long as is usual."""
-        patience = background_patience(self.setup) if wait_for_tasks is None else wait_for_tasks
-        await self.server.serve(wait_for_tasks=patience, say_waiting=self._base.host.tell)
+        seconds = patience(self.setup.env) if wait_for_tasks is None else wait_for_tasks
+        await self.server.serve(wait_for_tasks=seconds, say_waiting=self._base.host.tell)
 
     async def begin(self) -> None:
         """Let in what comes from outside, go to the work tree, and tell hooks.
@@ -148,7 +148,6 @@ async def _assemble(setup: Setup, session: Session, connection: Connection, host
     runtime = await make_runtime(base, parts, commands, inbox)
     server = Server(session, runtime, inbox, on_work=connection.work, on_rest=connection.rest)
     current.server = server
-    base.shells.on_change = server.note_task
     return LiveSession(base, parts, commands, server, inbox)
 
 
@@ -166,9 +165,8 @@ async def _lay_base(
     if member is not None:
         channel = member.join(session, channel, inbox.put)  # Its leader shares it.
     storage = storage_of(setup, session)
-    shells = Shells(storage)
     roots = choices.choose_roots(options, config, setup.cwd, trusted=setup.trusted)
-    workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
+    workspace = Workspace(setup.cwd, extra_roots=roots)
     PROGRAMS.watch(workspace)
     recall_files(session, workspace)
     facts = model_choices.facts_of(options, config, setup.env)
@@ -184,17 +182,9 @@ async def _lay_base(
         sandbox=await open_sandbox(setup, workspace, channel, host.warn),
         plugins=plugins,
         storage=storage,
-        shells=shells,
         roots=roots,
         facts=facts,
         window=window_in_use(facts, session),
         wake=inbox.put,
         runtime=current,
     )
-
-
-def background_patience(setup: Setup) -> float:
-    """How long to wait for background jobs when the last prompt is done, in seconds."""
-    text = setup.env.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")
-    milliseconds = int(text) if text.isdecimal() else _BACKGROUND_WAIT_MS
-    return milliseconds / 1000 if milliseconds else float("inf")

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.types.errors import ToolError
 from bridle.types.services.tasks import Task, Tasks
 
 IN_WORKTREE = "worktree-state"
@@ -79,14 +80,18 @@ class Workspace:
     """Made when a session opens; the background jobs are closed with it."""
 
     def __init__(
-        self, cwd: str, *, tasks: Tasks | Callable[[], Tasks], extra_roots: tuple[str, ...] = ()
+        self,
+        cwd: str,
+        *,
+        tasks: Tasks | Callable[[], Tasks] | None = None,
+        extra_roots: tuple[str, ...] = (),
     ) -> None:
         self.start = cwd
         """Where the session began: the project directory."""
         self.cwd = cwd
         self.roots = (cwd, *extra_roots)
         self._tasks = tasks
-        """The background jobs, or how to make the place for them when the first begins."""
+        """The background jobs, or how to make the place for them when the first begins; None for nowhere."""
         self.files = FileStates()
         self.todos: list[dict[str, Any]] = []
         self.origins: tuple[str, ...] = ()
@@ -96,19 +101,30 @@ class Workspace:
         self.worktree: EnteredWorktree | None = None
         """The work tree that the session has moved to."""
 
+    def bring_tasks(self, make: Callable[[], Tasks]) -> None:
+        """Let background jobs be kept in what `make` returns, unless there is a place for them already."""
+        self._tasks = make if self._tasks is None else self._tasks
+
     @property
     def tasks(self) -> Tasks:
+        """The background jobs.
+
+        Raises:
+            ToolError: there can be none.
+        """
+        if self._tasks is None:
+            raise ToolError("Nothing can run in the background of this session.")
         if callable(self._tasks):
             self._tasks = self._tasks()
         return self._tasks
 
     def jobs(self) -> tuple[Task, ...]:
         """Every background job so far."""
-        return () if callable(self._tasks) else self._tasks.all()
+        return () if self._tasks is None or callable(self._tasks) else self._tasks.all()
 
     def is_told(self, task_id: str) -> bool:
         """Whether the model knows already that a background job has ended."""
-        return not callable(self._tasks) and self._tasks.is_told(task_id)
+        return not (self._tasks is None or callable(self._tasks)) and self._tasks.is_told(task_id)
 
     def resolve(self, path: str) -> str:
         """An absolute, normalised spelling of a path that the model or the user wrote."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.job_notes import end_note
+from bridle.features.background.notes import end_note
 from bridle.tools.files.edit import TOOL as EDIT
 from bridle.tools.files.glob import TOOL as GLOB
 from bridle.tools.files.grep import TOOL as GREP

@@ -5,10 +5,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from bridle.host.jobs import protocol, records
-from bridle.types.services.tasks import Tasks
+from bridle.types.workspace import Workspace
 
 _READ = 64 * 1024
 
@@ -46,16 +44,13 @@ class HolderConnection:
         """Report the state of the session to the holder."""
         self._send(protocol.message(protocol.STATE, **values))
 
-    def take_over(self, tasks: Callable[[], Tasks]) -> None:
+    def take_over(self, workspace: Workspace) -> None:
         """Adopt the running commands as jobs of this session, and confirm it to their keeper."""
         if not self.handed:
             return
-        from bridle.host.background import BackgroundShells, HandedOverCommand
+        from bridle.features.background.handover import take_over
 
-        shells = tasks()
-        if isinstance(shells, BackgroundShells):
-            for each in msgspec.convert(self.handed, list[HandedOverCommand]):
-                shells.take_over(each)
+        take_over(self.handed, workspace)
         self.tell({"shells": None})
 
     def detach(self) -> None:

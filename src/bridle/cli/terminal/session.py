@@ -25,6 +25,7 @@ from bridle.cli.terminal.consent import (
 from bridle.cli.terminal.session_view import SessionView
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
+from bridle.features.background.feature import BACKGROUND
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.chat import Chat
 from bridle.frontends.tui.early_input import early_rows
@@ -44,7 +45,7 @@ from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 
 if TYPE_CHECKING:
-    from bridle.cli.background.handover import SessionJobs
+    from bridle.cli.background.session_jobs import SessionJobs
 
 _FOREVER = 0.0
 
@@ -199,7 +200,9 @@ class _TerminalRun:
             use_layout=view.use_layout,
         )
         live.commands.change(lambda command: _on_screen(command, showing))
-        live.commands.jobs = self._jobs = self._job_door(app, live)
+        self._jobs = self._background_sessions(app, live)
+        if (background := server.runtime.features.find(BACKGROUND)) is not None:
+            background.sessions = self._jobs
         showing.tell = self._warn
         chat = self._chat = self._jobs.chat = view.make_chat(server, live.commands, showing)
         if has_own_window(setup):
@@ -223,9 +226,9 @@ class _TerminalRun:
                 task.cancel()
             await asyncio.gather(serving, *watched, return_exceptions=True)
 
-    def _job_door(self, app: App, live: LiveSession) -> "SessionJobs":
+    def _background_sessions(self, app: App, live: LiveSession) -> "SessionJobs":
         """What the session has to do with others in the background; it can be talked to from now on."""
-        from bridle.cli.background.handover import SessionJobs
+        from bridle.cli.background.session_jobs import SessionJobs
 
         setup, listed, session = self._setup, self._listed, live.session
         assert listed is not None and self._view is not None
@@ -238,7 +241,7 @@ class _TerminalRun:
         )
         workspace = live.server.runtime.workspace
         if listed.holder is not None:
-            listed.holder.take_over(lambda: workspace.tasks)
+            listed.holder.take_over(workspace)
         return SessionJobs(app, setup, session, holder=listed.holder, workspace=workspace)
 
     def _greet(self, app: App, session: Session, view: SessionView) -> None:

@@ -83,8 +83,8 @@ class AgentsFeature(Feature):
         if tool == _TOOL:
             import_module("bridle.features.agents.start")
 
-    def move_to_background(self, task_id: str | None = None) -> int:
-        return self.agents.move_to_background(task_id)
+    def move_to_background(self, call_id: str | None = None) -> int:
+        return self.agents.move_to_background(call_id)
 
     def interrupt(self) -> int:
         return self.agents.interrupt()

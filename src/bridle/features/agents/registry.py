@@ -176,12 +176,12 @@ class Agents:
         idle = 0 if self.registry.processes is None else await self.registry.processes.end_idle()
         return len(tasks) + idle
 
-    def move_to_background(self, agent_id: str | None = None) -> int:
-        """Move agents in the foreground, or one of them, to the background. Returns how many were moved."""
+    def move_to_background(self, call_id: str | None = None) -> int:
+        """Move agents in the foreground, or that of one call, to the background. Returns how many moved."""
         moved = [
             run
             for run in self.registry.running.values()
-            if agent_id in (None, run.work.agent_id) and run.work.depth == 1 and run.move_to_background()
+            if call_id in (None, run.work.call_id) and run.work.depth == 1 and run.move_to_background()
         ]
         return len(moved)
 

@@ -172,13 +172,11 @@ async def stop_task(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
 
 async def background_tasks(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Move running calls to the background: all, or the one that is named."""
-    from bridle.engine.calls.background import move_calls_to_background
-
     if is_on(dispatcher.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
         raise UsageError("Background tasks are turned off in this session.")
     named = request.get("tool_use_id")
     call_id = named if isinstance(named, str) else None
-    moved = move_calls_to_background(dispatcher.runtime, call_id=call_id)
+    moved = dispatcher.runtime.features.move_to_background(call_id)
     return {"backgrounded": moved > 0 or call_id is None}
 
 

@@ -65,6 +65,22 @@ class Worktrees(Protocol):
         ...
 
 
+class Digest(Protocol):
+    """Puts prompts that wait for a session together, so that they are read as one."""
+
+    def covers(self, prompt: "Prompt") -> bool:
+        """Whether a prompt is one of those."""
+        ...
+
+    def is_stale(self, prompt: "Prompt") -> bool:
+        """Whether the model knows already what a prompt says."""
+        ...
+
+    def combine(self, prompts: "Sequence[Prompt]") -> "Prompt":
+        """All of them in one."""
+        ...
+
+
 PLANNING: Service[Planning] = Service(
     "planning", missing="No one can approve a plan here; continue without one."
 )
@@ -100,3 +116,4 @@ TOKEN_GOAL: "Service[Callable[[Prompt], int | None]]" = Service(
     "token_goal", missing="This session has no budgets."
 )
 """How many tokens a prompt asks to be used, if it names a number."""
+DIGEST: Service[Digest] = Service("digest", missing="Prompts are read one by one.")

@@ -87,3 +87,34 @@ class Tasks(Protocol):
     async def stop(self, task_id: str) -> Task:
         """End a job and all its children; a job that has ended stays as it is."""
         ...
+
+
+class BackgroundSessions(Protocol):
+    """Sessions in the background, as far as commands of a session need them."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this session is one of them."""
+        ...
+
+    @property
+    def refusal(self) -> str | None:
+        """Why there may be none; None when there may."""
+        ...
+
+    def detach(self) -> None:
+        """Detach every terminal from this session; it continues."""
+
+    def stop(self) -> None:
+        """End this session."""
+
+    def move(self, prompt: str) -> None:
+        """End this program and continue the conversation in the background."""
+
+    def begin(self, session_id: str, prompt: str) -> str:
+        """Continue a conversation in the background; returns the id of the job.
+
+        Raises:
+            BridleError: it cannot be started.
+        """
+        ...

@@ -125,9 +125,7 @@ class ChatActions:
 
     def move_calls_to_background(self) -> None:
         """Move what the conversation waits for to the background."""
-        from bridle.engine.calls.background import move_calls_to_background
-
-        if not move_calls_to_background(self._talk.server.runtime):
+        if not self._talk.server.runtime.features.move_to_background():
             self._tell("Nothing that runs now can move to the background.", "info")
 
     async def _ask(self, dialog: "Confirm") -> str | None:

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from bridle.cli.background.holder_connection import HolderConnection
 from bridle.cli.background.job_start import lasting_flags, session_facts, start_job
 from bridle.cli.background.launch_settings import launch_settings_from, refusal
+from bridle.features.background.handover import Handover
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.chat import Chat
 from bridle.host.jobs import protocol, records
@@ -19,21 +19,14 @@ from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.permission import Effect, Rule
-from bridle.types.services.tasks import Task
-from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
-if TYPE_CHECKING:
-    from bridle.host.background import BackgroundShells, HandedOverCommand
-
-_INTERRUPTED = "The session was moved to the background while you worked. Continue where you stopped."
-_MOST_NAMED = 10
 _TAKING_OVER_SECONDS = 15.0
 _LONGEST = 80
 
 
 class SessionJobs:
-    """Implements `commands.context.Jobs` for a session at a terminal."""
+    """Implements `types.services.tasks.BackgroundSessions` for a session at a terminal."""
 
     def __init__(
         self,
@@ -52,11 +45,7 @@ class SessionJobs:
         self.chat: Chat | None = None
         self._next_job: records.Facts | None = None
         """The job to start once this program has closed the conversation."""
-        self._shells: BackgroundShells | None = None
-        """Keeps the running commands until the job takes them over."""
-        self._handed: tuple[Task, ...] = ()
-        self._stopped: tuple[Task, ...] = ()
-        """Work that the move ends."""
+        self._moving: Handover | None = None
 
     @property
     def is_inside(self) -> bool:
@@ -76,23 +65,17 @@ class SessionJobs:
 
     def move(self, prompt: str) -> None:
         """End the program; the job continues the conversation once it is closed here."""
-        session, chat, env = self._session, self.chat, self._setup.env
-        adopts = not is_on(env, "CLAUDE_DISABLE_ADOPT")
-        handed = self._hand_over_shells() if adopts else ()
-        kept = {each.task.id for each in handed}
-        running = (task for task in self._workspace.jobs() if task.status == "running")
-        self._stopped = tuple(task for task in running if task.id not in kept)
-        is_busy = chat is not None and chat.is_busy
-        words = _next_prompt(
-            prompt,
-            () if chat is None else chat.queued,
-            in_flight=is_busy and adopts,
-            stopped=self._stopped if adopts else (),
-        )
+        session, chat = self._session, self.chat
+        sandbox = self._setup.config.settings.sandbox
+        # Sandboxed commands need this program.
+        sandboxed = sandbox is not None and sandbox.enabled is True
+        moving = self._moving = Handover(self._workspace, self._setup.env, sandboxed=sandboxed)
+        queued = () if chat is None else chat.queued
+        words = moving.first_prompt(prompt, queued, is_busy=chat is not None and chat.is_busy)
         facts = session_facts(session.id, flags=self._flags(), prompt=words, begins=not session.entries)
         self._next_job = {**facts, "prompt": _about(session) or words}
-        if handed:
-            self._next_job["shells"] = msgspec.to_builtins(handed)
+        if moving.handed:
+            self._next_job["shells"] = msgspec.to_builtins(moving.handed)
         self._app.end(0)
 
     def begin(self, session_id: str, prompt: str) -> str:
@@ -101,37 +84,19 @@ class SessionJobs:
 
     def hand_over(self) -> str:
         """Start what was moved; what to say about it, nothing when nothing was."""
-        if self._next_job is None:
+        if self._next_job is None or (moving := self._moving) is None:
             return ""
-        is_taken = False
+        is_taken, lost = False, list[str]()
         try:
             facts = self._start(self._next_job)
-            is_taken = self._shells is not None and _are_taken_over(facts, self._setup.env)
+            is_taken = moving.hands_over and _are_taken_over(facts, self._setup.env)
         except BridleError as error:
             return f"error: {error}\nResume with: bridle --resume {self._session.id}\n"
         finally:
-            if self._shells is not None:
-                self._shells.part(taken=is_taken)
-        handed = () if is_taken else self._handed
-        lost = [task for task in (*self._stopped, *handed) if task.kind == "local_bash"]
+            lost = moving.finish(taken=is_taken)
         job = facts["id"]
-        rows = [f"  stopped: {_short(task)}\n" for task in lost[:_MOST_NAMED]]
-        return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{''.join(rows)}"
-
-    def _hand_over_shells(self) -> "tuple[HandedOverCommand, ...]":
-        """The commands that can continue: sandboxed ones need this program."""
-        if not self._workspace.jobs() or is_on(self._setup.env, "CLAUDE_CODE_DISABLE_BG_EXIT_HANDOFF"):
-            return ()
-        from bridle.host.background import BackgroundShells
-
-        shells = self._workspace.tasks
-        sandbox = self._setup.config.settings.sandbox
-        if not isinstance(shells, BackgroundShells) or (sandbox is not None and sandbox.enabled):
-            return ()
-        handed = shells.hand_over()
-        self._shells = shells if handed else None
-        self._handed = tuple(each.task for each in handed)
-        return handed
+        rows = "".join(f"  stopped: {each}\n" for each in lost)
+        return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{rows}"
 
     def _start(self, facts: records.Facts) -> records.Facts:
         setup = self._setup
@@ -174,24 +139,3 @@ def _about(session: Session) -> str:
         if entry["type"] == "user" and not entry.get("isMeta"):
             return text_of(entry["message"]["content"])[:_LONGEST]
     return ""
-
-
-def _next_prompt(prompt: str, queued: Sequence[str], *, in_flight: bool, stopped: Sequence[Task]) -> str:
-    """The first prompt of the job: the given one or "continue", and what was lost by the move."""
-    parts = [prompt] if prompt else [_INTERRUPTED] if in_flight else []
-    parts += queued
-    if stopped:
-        rows = "\n".join(f"- {_lost(task)}" for task in stopped[:_MOST_NAMED])
-        parts.append(f"The move stopped this background work:\n{rows}\nStart again what is still needed.")
-    return "\n\n".join(parts)
-
-
-def _lost(task: Task) -> str:
-    if task.kind == "local_bash":
-        return f"command {_short(task)}"
-    return f"agent {task.id} ({_short(task)}): SendMessage to {task.id} resumes it from its transcript"
-
-
-def _short(task: Task) -> str:
-    text = " ".join((task.command or task.description).split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bridle.engine.texts import task_notification
 from bridle.types.block import text_of
 from bridle.types.origin import JOB, Origin
 from bridle.types.services.tasks import Task
@@ -61,7 +60,7 @@ def _report(task: Task, status: str, most: int) -> str:
     result = task.result if task.error is None else task.error
     if result is not None and len(result) > most:
         result = f"{result[:most]}\n(The rest is left out; all of it is in {task.output_file})"
-    return task_notification(
+    return _tagged(
         task_id=task.id,
         call_id=task.call_id,
         output_file=_place(task),
@@ -82,11 +81,30 @@ def _notification(task: Task, *, most: int) -> str:
         return _report(task, status, most)
     what = "Monitor" if task.kind == "monitor" else "Background command"
     code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
-    return task_notification(
+    return _tagged(
         task_id=task.id,
         call_id=task.call_id,
         output_file=_place(task),
         status=status,
         summary=f'{what} "{task.description}" {status}{code}',
         result=task.error or task.result if task.kind == "monitor" else None,
+    )
+
+
+def _tagged(
+    *,
+    task_id: str,
+    call_id: str,
+    output_file: str | None,
+    status: str,
+    summary: str,
+    result: str | None = None,
+) -> str:
+    """The note that a background job has ended, in the form that other readers recognise."""
+    place = "" if output_file is None else f"<output-file>{output_file}</output-file>\n"
+    said = "" if result is None else f"<result>{result}</result>\n"
+    return (
+        f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
+        f"{place}<status>{status}</status>\n"
+        f"<summary>{summary}</summary>\n{said}</task-notification>"
     )

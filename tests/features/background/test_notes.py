@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.engine.server import Inbox, Server
+from bridle.features.background.feature import BackgroundFeature
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import TurnFinished, TurnStarted
 from bridle.types.origin import TYPED, Origin
@@ -19,6 +20,7 @@ from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import feature_context, with_feature
 from tests.fakes.messages_server import MessagesServer, Received, Step, step
 from tests.fakes.program import Program
 from tests.fakes.tool_context import FakeTasks
@@ -52,17 +54,22 @@ class _World:
         self.tasks = FakeTasks(*(_task(number) for number in range(1, 4)))
         self._ends = ends
         self.provider = ScriptedProvider(script)
+        workspace = Workspace(str(folder), tasks=self.tasks)
+        self.background = BackgroundFeature(
+            feature_context(
+                folder, workspace=workspace, wake=self.inbox.put, runtime=lambda: self.server.runtime
+            )
+        )
         runtime = msgspec.structs.replace(
-            make_runtime(folder, self.provider, self._tool(), channel=self.channel),
-            workspace=Workspace(str(folder), tasks=self.tasks),
+            make_runtime(folder, self.provider, self._tool(), channel=self.channel), workspace=workspace
         )
         self.session = make_session()
-        self.server = Server(self.session, runtime, self.inbox)
+        self.server = Server(self.session, with_feature(runtime, self.background), self.inbox)
 
     def end(self, number: int) -> None:
         ended = _task(number, "completed")
         self.tasks.change(ended)
-        self.server.note_task(ended)
+        self.background.note_task(ended)
 
     async def serve(self) -> list[Any]:
         """Serve all that waits; the texts of the turns' answers."""
