@@ -82,7 +82,7 @@ _WORDS = (
     ("mcp", "add", "--scope", BAD), ("trust", ".", BAD), ("merge", "--timeout", BAD),
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", BAD),
     ("config", "get", BAD), ("config", "set", BAD, BAD), ("daemon", "status"), ("daemon", BAD),
-    ("debug", BAD), ("doctor",), ("doctor", "security"), ("doctor", BAD),
+    ("debug", BAD), ("docs", BAD), ("docs", "-s", BAD), ("doctor",), ("doctor", "security"), ("doctor", BAD),
     ("hooks", "list"), ("hooks", "lint"), ("hooks", "test", "PreToolUse"), ("hooks", "test", BAD),
     ("kill", BAD), ("local", BAD), ("logs", BAD), ("mcp", "list"), ("mcp", "get", f"mine{BAD}"),
     ("mcp", "get", f"theirs{BAD}"), ("mcp", "add", BAD, "x"), ("mcp", "remove", BAD), ("mcp", BAD),

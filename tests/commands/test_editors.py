@@ -22,7 +22,7 @@ async def test_editors_are_completed_by_name_or_where_that_is_not_enough_by_port
 async def test_editors_are_listed_with_what_can_be_done(tmp_path: Path):
     commanded = Commanded(tmp_path)
     shown = await commanded.run("/ide")
-    assert isinstance(shown, Shows) and shown.view == "ide" and "docs/editors.md" in shown.text
+    assert isinstance(shown, Shows) and shown.view == "ide" and "bridle docs editors" in shown.text
     async with FakeEditor(commanded.home, tmp_path / "other") as editor:
         shown = await commanded.run("/ide")
         assert isinstance(shown, Shows)

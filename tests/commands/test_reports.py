@@ -253,11 +253,6 @@ async def test_the_diff_shows_changes_and_new_files_and_runs_nothing(tmp_path: P
     assert not marker.exists()
 
 
-async def test_release_notes_name_the_version(tmp_path: Path):
-    said = await Commanded(tmp_path).run("/release-notes")
-    assert isinstance(said, Says) and said.text.startswith("bridle ")
-
-
 async def test_the_doctor_names_extension_files_that_are_broken(tmp_path: Path):
     commanded = Commanded(tmp_path)
     home = Path(commanded.context.env["CLAUDE_CONFIG_DIR"])

@@ -165,6 +165,8 @@ def _repository(tmp_path: Path) -> Path:
 def _small_project(folder: Path, mode: int) -> None:
     (folder / "src" / "bridle").mkdir(parents=True, mode=mode)
     shutil.copy(_ROOT / "pyproject.toml", folder)
-    for name in ("README.md", "LICENSE"):
+    for name in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"):
         (folder / name).write_text(name)
+    (folder / "docs").mkdir()
+    (folder / "docs" / "index.md").write_text("# Docs\n")
     (folder / "src" / "bridle" / "version.py").write_text('__version__ = "0.0.1"\n')

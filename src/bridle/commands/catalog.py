@@ -38,6 +38,7 @@ _FOLDERS = "bridle.commands.folders"
 _RULES = "bridle.commands.permissions"
 _SETTINGS = "bridle.commands.settings"
 _SCREEN = "bridle.commands.display"
+_DOCS = "bridle.commands.documentation"
 _REPORT = "bridle.commands.reports"
 _USAGE = "bridle.commands.usage"
 _PARTS = "bridle.commands.components"
@@ -136,6 +137,9 @@ CATALOG: tuple[Listing, ...] = (
         at_once=True,
     ),
     Listing("diff", "Show what has changed in the working tree", _REPORT, "diff", at_once=True),
+    Listing(
+        "docs", "Read and search the documentation", _DOCS, "docs", "[topic]", completes=True, at_once=True
+    ),
     Listing("doctor", "Check the installation and the settings", _REPORT, "doctor", aliases=("checkup",)),
     Listing(
         "effort",
@@ -183,7 +187,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("init", "Write a CLAUDE.md for this project", _PROMPT, "init", yields=True, reach="anyone"),
     Listing("insights", "Write a report on your own sessions", _USAGE, "insights", "[days]"),
-    Listing("keybindings", "Show the file with your own keys", _SCREEN, "keybindings"),
+    Listing("keybindings", "Edit your keyboard shortcuts", _SCREEN, "keybindings"),
     Listing(
         "list-agents", "List sessions and agents that can be written to", _PARTS, "peers", aliases=("peers",)
     ),
@@ -237,7 +241,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("powerup", "Short lessons", "bridle.commands.lessons", "teach", "[number]"),
     Listing("recap", "Sum up the conversation in one line", _HISTORY, "recap", reach="person"),
-    Listing("release-notes", "Show what is new", _REPORT, "release_notes"),
+    Listing("release-notes", "Show what is new", _DOCS, "release_notes", at_once=True),
     Listing("reload-plugins", "Read plugins again", _PARTS, "reload", "[--force]"),
     Listing("reload-skills", "Read skills and commands again", _PARTS, "reload"),
     Listing(
@@ -326,7 +330,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing("team-onboarding", "Have a guide for newcomers written", _PROMPT, "onboarding"),
     Listing(
         "terminal-setup",
-        "Show how to get shift+enter and notifications",
+        "Show how to set up shift+enter and notifications",
         _SCREEN,
         "terminal_setup",
         screen_only=True,

@@ -1,26 +1,48 @@
 """Commands about the terminal: colors, layout, keys."""
 
 import os.path
+from collections.abc import Mapping
 
 from bridle.commands.catalog import CATALOG
 from bridle.commands.context import CommandContext
 from bridle.commands.settings import save
 from bridle.config.problems import Problem
 from bridle.extensions.themes import CUSTOM, ThemeFile, read_theme
-from bridle.host.paths import config_home
+from bridle.host.paths import config_home, display_path
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
 _THEMES = ("auto", "dark", "light", "dark-daltonized", "light-daltonized", "dark-ansi", "light-ansi")
 _MOST_LINES = 20
 _TERMINALS = {
-    "vscode": "In the keyboard shortcuts bind shift+enter to workbench.action.terminal.sendSequence with "
-    'the text "\\u001b\\r".',
-    "Apple_Terminal": "In Settings, Profiles, Keyboard make Option the Meta key; option+enter breaks lines.",
-    "iTerm.app": "In Settings, Profiles, Keys choose the kitty protocol, or bind shift+enter to \\n.",
-    "tmux": "In tmux.conf: set -s extended-keys on; set -as terminal-features '*:extkeys'; "
-    "set -g allow-passthrough on.",
+    "vscode": (
+        "VS Code: open *Preferences: Open Keyboard Shortcuts (JSON)* and add",
+        '    { "key": "shift+enter", "command": "workbench.action.terminal.sendSequence",',
+        '      "args": { "text": "\\u001b\\r" }, "when": "terminalFocus" }',
+    ),
+    "Apple_Terminal": (
+        "Terminal.app: turn on Settings > Profiles > Keyboard > Use Option as Meta key.",
+        "Then option+enter inserts a newline.",
+    ),
+    "iTerm.app": (
+        "iTerm2: turn on Settings > Profiles > Keys > General > Report modifiers using CSI u.",
+        "For notifications, allow them in Settings > Profiles > Terminal.",
+    ),
+    "tmux": (
+        "tmux: add to ~/.tmux.conf, then run tmux source-file ~/.tmux.conf",
+        "    set -s extended-keys on",
+        "    set -as terminal-features '*:extkeys'",
+        "    set -g allow-passthrough on",
+        "extended-keys passes shift+enter on, allow-passthrough notifications.",
+    ),
+    "screen": ("GNU screen does not pass shift+enter on: use ctrl+j.",),
+    "JetBrains-JediTerm": ("JetBrains terminals do not report shift+enter: use ctrl+j or \\ and enter.",),
 }
+_NO_SETUP = (
+    "shift+enter works without setup in terminals with the kitty keyboard protocol: kitty, Ghostty,",
+    "WezTerm, foot, Alacritty and others. In tmux, turn on extended-keys: set -s extended-keys on",
+)
+_EVERYWHERE = "ctrl+j inserts a newline in every terminal."
 
 
 async def color(arguments: str, context: CommandContext) -> CommandResult:
@@ -46,9 +68,11 @@ async def focus(arguments: str, context: CommandContext) -> CommandResult:
 async def keybindings(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     path = os.path.join(config_home(context.env), "keybindings.json")
-    state = "is there" if os.path.isfile(path) else "is not there yet"
+    state = "" if os.path.isfile(path) else ", created when you open it with /keybindings at a terminal"
     return Shows(
-        view="keybindings", text=f"Your keys belong in {path}, which {state}; see docs/keybindings.md."
+        view="keybindings",
+        arguments=path,
+        text=f"Keys: {display_path(path, context.env)}{state}. bridle docs keybindings lists every action.",
     )
 
 
@@ -61,12 +85,15 @@ async def scroll_speed(arguments: str, context: CommandContext) -> CommandResult
 
 async def terminal_setup(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
-    program = "tmux" if context.env.get("TMUX") else context.env.get("TERM_PROGRAM", "")
-    usual = "Ctrl+J breaks a line in every terminal."
-    advice = _TERMINALS.get(
-        program, "Terminals with the kitty keyboard protocol need no set-up for shift+enter."
-    )
-    return Says(f"{advice} {usual}")
+    return Says("\n".join((*_TERMINALS.get(_terminal(context.env), _NO_SETUP), _EVERYWHERE)))
+
+
+def _terminal(env: Mapping[str, str]) -> str:
+    if env.get("TMUX"):
+        return "tmux"
+    if env.get("STY"):
+        return "screen"
+    return env.get("TERM_PROGRAM") or env.get("TERMINAL_EMULATOR", "")
 
 
 async def theme(arguments: str, context: CommandContext) -> CommandResult:

@@ -11,7 +11,7 @@ from bridle.host.editors import find_editors
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
-_NONE = "No editor is available here. docs/editors.md says how to set one up."
+_NONE = "No editor found. bridle docs editors explains how to set one up."
 _NO_PLACE = "This session cannot connect to an editor: start bridle with --ide, and without --bare."
 
 

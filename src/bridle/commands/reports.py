@@ -1,6 +1,5 @@
 """Commands that tell how things stand: the window, the work tree, the installation, the session."""
 
-import os.path
 from collections.abc import Sequence
 
 from bridle.commands.context import CommandContext
@@ -12,7 +11,6 @@ from bridle.host.git.diff import TreeDiff, tree_diff
 from bridle.types.command import Command, CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible_line
-from bridle.version import __version__
 
 _CELLS = 100
 _ROW = 20
@@ -28,7 +26,6 @@ _MARKS = {
 _FREE = "·"
 _HEALTH = {"ok": "✓", "warning": "!", "fault": "✗"}
 _LONGEST_PATCH = 100_000
-_LONGEST_NOTES = 6_000
 
 
 async def context(arguments: str, context: CommandContext) -> CommandResult:
@@ -128,18 +125,6 @@ async def status(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     text = "\n".join(f"{fact.name}: {fact.value}" for fact in status_facts(context))
     return Shows(view="status", text=text)
-
-
-async def release_notes(arguments: str, context: CommandContext) -> CommandResult:
-    del arguments, context
-    # The file lies beside the code in a checkout; an installed package has only its version to tell.
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "CHANGELOG.md")
-    try:
-        with open(path, encoding="utf-8") as file:
-            notes = file.read(_LONGEST_NOTES)
-    except OSError:
-        notes = "What is new is written down with each release."
-    return Says(f"bridle {__version__}\n\n{notes.strip()}")
 
 
 def _diff_text(found: TreeDiff | None) -> str:

@@ -17,8 +17,8 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
 
 
 login = _says(
-    "bridle works with keys, not with accounts: set ANTHROPIC_API_KEY or the key of another vendor, or use "
-    "a cloud or gateway; see docs/models.md. Without a key, try --model offline.",
+    "bridle uses API keys: run bridle auth login <vendor>, or set ANTHROPIC_API_KEY or another vendor's key. "
+    "bridle docs models lists the vendors. No key? Try bridle --model offline.",
     is_error=False,
 )
 

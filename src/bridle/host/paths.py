@@ -58,6 +58,12 @@ def project_slug(cwd: str) -> str:
     return f"{slug[:_LONGEST_SLUG]}-{_base36(_hash32(units))}"
 
 
+def display_path(path: str, env: Mapping[str, str]) -> str:
+    """A path as messages name it: with `~` for the user's home."""
+    home = _user_home(env).rstrip("/")
+    return f"~{path[len(home) :]}" if home and f"{path}/".startswith(f"{home}/") else path
+
+
 def managed_dir(platform: str) -> str:
     """The administrator's folder on a `sys.platform`."""
     return _MANAGED.get(platform, "/etc/claude-code")

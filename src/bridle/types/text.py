@@ -73,3 +73,13 @@ def whole_escapes(data: bytes) -> bytes:
 
 def _paired(escape: re.Match[bytes]) -> bytes:
     return b"\\ufffd" if escape["half"] else escape[0]
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """The number with its noun: `1 file`, `2 files`; `many` is the plural where adding an s is wrong."""
+    return f"{number:,} {noun(number, one, many)}"
+
+
+def noun(number: int, one: str, many: str = "") -> str:
+    """The form of a noun that goes with a number."""
+    return one if number == 1 else many or f"{one}s"

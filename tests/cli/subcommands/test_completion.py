@@ -23,6 +23,8 @@ _CASES = [
     ("bridle models chain --fall", ["--fallback-model"]),
     ("bridle completion ", ["bash", "fish", "zsh"]),
     ("bridle doctor s", ["security"]),
+    ("bridle docs key", ["keybindings"]),
+    ("bridle docs --sea", ["--search"]),
     ("bridle --output-fo", ["--output-format"]),
     ("bridle -p --output-format s", ["stream-json"]),
     ("bridle --permission-mode ac", ["acceptEdits"]),

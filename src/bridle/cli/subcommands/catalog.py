@@ -5,7 +5,7 @@ from bridle.cli.subcommands.extending import EXTENDING
 from bridle.cli.subcommands.models import MODELS
 from bridle.cli.subcommands.sessions import SESSIONS
 from bridle.cli.subcommands.settings import SETTINGS
-from bridle.cli.subcommands.values import Argument, Subcommand
+from bridle.cli.subcommands.values import Argument, Subcommand, switch
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -23,6 +23,27 @@ _OWN = (
             'bash:  eval "$(bridle completion bash)"                            in ~/.bashrc',
             'zsh:   eval "$(bridle completion zsh)"                             in ~/.zshrc, behind compinit',
             "fish:  bridle completion fish > ~/.config/fish/completions/bridle.fish",
+        ),
+    ),
+    Subcommand(
+        "docs",
+        SUBCOMMANDS["docs"],
+        "verbs.docs:run_docs",
+        arguments=(Argument("topic", "a page, such as models or permissions", "many", completes="topic"),),
+        options=(
+            switch("-s", "--search", help="list the sections that have all the words given"),
+            switch("-l", "--list", help="list the topics"),
+            switch("--plain", help="print Markdown, also at a terminal"),
+        ),
+        details=(
+            "At a terminal the pages open in a view: type to search in all of them, enter opens a page, and\n"
+            "/ searches in it. In a pipe the page is printed as Markdown."
+        ),
+        examples=(
+            "bridle docs",
+            "bridle docs models",
+            "bridle docs --search shift+enter",
+            "bridle docs settings | less",
         ),
     ),
     Subcommand(

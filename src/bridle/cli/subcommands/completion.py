@@ -8,6 +8,7 @@ from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
 from bridle.cli.subcommands.parser import ParsedArguments, help_on
 from bridle.cli.subcommands.values import HELP, Subcommand
+from bridle.commands.queries.documentation import topics
 
 
 def run_completion(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -43,6 +44,8 @@ class _Node:
         self.flags = [flag for flag in own if flag.help and flag.status == "works"]
         self.words = [word for each in command.arguments for word in each.choices]
         completes = {each.completes for each in command.arguments}
+        if "topic" in completes:
+            self.words += topics()
         self.files = "file" in completes
         self.folders = "folder" in completes
 

@@ -95,7 +95,7 @@ SESSIONS = (
     Subcommand(
         "remote-control", SUBCOMMANDS["remote-control"], "remote.server_mode:run_remote_control",
         options=_REMOTE_CONTROL, aliases=("rc",),
-        details="It listens on this machine only; docs/remote-control.md says how to reach it.",
+        details="It listens on this machine only; bridle docs remote-control explains how to reach it.",
         examples=("bridle remote-control --spawn worktree",),
     ),
     Subcommand(

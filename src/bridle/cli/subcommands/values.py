@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Amount = Literal["one", "optional", "many", "some"]
-    Completes = Literal["", "file", "folder"]
+    Completes = Literal["", "file", "folder", "topic"]
 
 
 class Argument:
     """A word, or words, that a subcommand takes by their place.
 
-    `many` are any number, `some` at least one. Words of a `passed` argument come after `--`. From an
-    argument that is `raw` for a command line on, what looks like an option is a word too.
+    `many` are any number, `some` at least one. A `topic` is completed with the pages of the documentation.
+    Words of a `passed` argument come after `--`. From an argument that is `raw` for a command line on, what
+    looks like an option is a word too.
     """
 
     __slots__ = ("amount", "choices", "completes", "help", "name", "passed", "raw")

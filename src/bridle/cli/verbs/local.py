@@ -37,7 +37,9 @@ def _servers(servers: Sequence[LocalServer]) -> list[str]:
         )
     elif named := next((model.name for server in servers for model in server.models), None):
         lines.append(f"\nUse one:  bridle --model {named}")
-        lines.append("Set its window and capabilities with bridleModels in the settings (docs/local.md).")
+        lines.append(
+            "Set its window and capabilities with bridleModels in the settings; see bridle docs local."
+        )
     return lines
 
 

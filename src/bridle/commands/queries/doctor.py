@@ -137,7 +137,7 @@ def _settings(scene: DoctorContext) -> Iterator[Check]:
         )
     for variable in without_effect(scene.env):
         text = f"{variable.name} has no effect: {variable.no_effect}"
-        yield _warning("Settings", text, "remove it; docs/variables.md lists every variable")
+        yield _warning("Settings", text, "remove it; bridle docs variables lists every variable")
     if not scene.trusted:
         yield _warning(
             "Settings",

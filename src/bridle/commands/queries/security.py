@@ -243,7 +243,7 @@ def _defects(scene: SecurityContext) -> Iterator[Check]:
         count = 0
     if count:
         text = f"{count} commands tried more than they were judged to do, and were stopped: {path}"
-        yield _warning("Gate", text, "report them as SECURITY.md says, then remove the file")
+        yield _warning("Gate", text, "report them (bridle docs reporting), then remove the file")
     else:
         yield _ok("Gate", "no command has tried more than it was judged to do")
 

@@ -47,7 +47,7 @@ def keeper(
         kept = "" if file is None else f" The case is kept in {file}."
         tell(
             f"A command was stopped: it tried to {refusal.deed}, which is more than it was judged to do."
-            f"{kept} Please report it as SECURITY.md says."
+            f"{kept} Please report it: bridle docs reporting."
         )
 
     return keep

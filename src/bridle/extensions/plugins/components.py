@@ -153,7 +153,7 @@ class _Search:
             values, text = self._json(file, "hook-load-failed")
             if "modules" in values:
                 self._complain(
-                    "hook-load-failed", "modules in JavaScript are not run; see docs/plugins.md", file
+                    "hook-load-failed", "modules in JavaScript are not run; see bridle docs plugins", file
                 )
             if "hooks" in values:
                 yield HookFile(file, values["hooks"], text)

@@ -161,6 +161,31 @@ async def test_a_setting_is_switched(tmp_path: Path):
         await eventually(lambda: "alwaysThinkingEnabled" in _settings(terminal))
 
 
+async def test_keybindings_makes_a_file_with_comments_and_opens_it(tmp_path: Path):
+    async with bridle(tmp_path, EDITOR=_editor(tmp_path)) as terminal:
+        path = terminal.program.home / ".claude" / "keybindings.json"
+        await terminal.ready()
+        await terminal.say("/keybindings")
+        await terminal.until_text("Keys: ~/.claude/keybindings.json")
+        assert (tmp_path / "edited").read_text() == str(path)
+        assert "bridle docs keybindings" in path.read_text() and path.stat().st_mode & 0o077 == 0
+        path.write_text('{"bindings": []}')
+        await terminal.say("/keybindings")
+        await terminal.until(lambda screen: screen.text.count("Keys: ~/.claude/keybindings.json") == 2)
+        assert path.read_text() == '{"bindings": []}'
+
+
+async def test_a_page_of_the_documentation_is_read(tmp_path: Path):
+    async with bridle(tmp_path) as terminal:
+        await terminal.ready()
+        await _open(terminal, "/docs keybindings", "Docs: Keys")
+        terminal.type("q")
+        await terminal.ready()
+        await _open(terminal, "/release-notes", "Docs: Changelog")
+        terminal.type("q")
+        await terminal.ready()
+
+
 async def test_background_work_is_stopped_and_its_output_opened(tmp_path: Path):
     waits = {"command": "echo begun; sleep 600", "run_in_background": True, "description": "long work"}
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": waits}

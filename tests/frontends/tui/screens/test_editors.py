@@ -27,4 +27,4 @@ def test_enter_links_to_an_editor_and_d_ends_the_link():
 
 
 def test_no_editor_is_told_with_a_way_out():
-    assert "docs/editors.md" in Showing(editors_view(())).text
+    assert "/docs editors" in Showing(editors_view(())).text

@@ -8,6 +8,29 @@ CONTEXTS = (
     "ModelPicker", "Select", "Plugin", "Scroll",
 )  # fmt: skip
 
+ABOUT_CONTEXTS: Mapping[str, str] = {
+    "Global": "Everywhere",
+    "Chat": "The prompt",
+    "Autocomplete": "While suggestions are shown",
+    "Settings": "/config",
+    "Confirmation": "Permission and other questions",
+    "Tabs": "Views with tabs",
+    "Help": "/help",
+    "Transcript": "The transcript",
+    "HistorySearch": "Searching earlier prompts",
+    "Task": "While a command or an agent is running",
+    "ThemePicker": "/theme",
+    "Attachments": "Images in the prompt",
+    "Footer": "The row below the prompt",
+    "MessageSelector": "/rewind",
+    "DiffDialog": "/diff",
+    "ModelPicker": "/model",
+    "Select": "Lists",
+    "Plugin": "/plugin",
+    "Scroll": "Scrolling",
+}
+"""Where the keys of each context work."""
+
 _ACTIONS = {
     "app": "interrupt exit redraw toggleTodos toggleTranscript",
     "history": "search previous next",

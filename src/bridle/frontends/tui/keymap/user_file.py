@@ -7,14 +7,21 @@ from typing import Any
 import msgspec
 
 from bridle.config.problems import Problem
-from bridle.frontends.tui.keymap.defaults import ACTIONS, CONTEXTS, DEFAULTS, RESERVED
+from bridle.frontends.tui.keymap.defaults import ABOUT_CONTEXTS, ACTIONS, CONTEXTS, DEFAULTS, RESERVED
 from bridle.frontends.tui.keymap.keymap import USUAL, Chord, Keymap, display, parse_chord
-from bridle.host.files import read_bytes
+from bridle.host.files import read_bytes, write_new
 from bridle.types.text import encodable, unmarked
 
 _LARGEST = 1 << 20
 _MOST_PROBLEMS = 20
 _LONGEST_MESSAGE = 400
+_ABOUT_FILE = [
+    "Your keyboard shortcuts. bridle reads this file again whenever you save it.",
+    "Change a key, or delete lines to keep the default. null removes a binding.",
+    "Keys: ctrl+x, alt+p, shift+tab, f5, pageup. Pressed one after the other: ctrl+x ctrl+e.",
+    "An action can also be a slash command: command:compact.",
+    "All actions and contexts: bridle docs keybindings, or /docs keybindings.",
+]
 
 
 class KeymapFile:
@@ -66,18 +73,32 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
     return _Reading(path, text).read(data)
 
 
+def create_keymap_file(path: str) -> None:
+    """Write the template where there is no file yet.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        write_new(path, template().encode(), mode=0o600)
+    except FileExistsError:
+        pass  # The user's own.
+
+
 def template() -> str:
-    """A file that binds every key to what it does anyway: a start for changes."""
+    """A file that binds every key to what it does anyway, with comments: a start for changes."""
     import json
 
     blocks = [
         {
+            "//": ABOUT_CONTEXTS[context],
             "context": context,
             "bindings": {keys: action for keys, action in table.items() if keys not in RESERVED},
         }
         for context, table in DEFAULTS.items()
     ]
-    return json.dumps({"bindings": blocks}, indent=2) + "\n"
+    return json.dumps({"//": _ABOUT_FILE, "bindings": blocks}, indent=2) + "\n"
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -148,7 +169,7 @@ class _Reading:
             isinstance(action, str) and (action in ACTIONS or action.startswith("command:"))
         ):
             return chord
-        self._report(f"there is no action {action!r}; see docs/keybindings.md.")
+        self._report(f"there is no action {action!r}; bridle docs keybindings lists them.")
         return None
 
     def _check_chords(self, context: str, table: Mapping[Chord, str | None]) -> None:

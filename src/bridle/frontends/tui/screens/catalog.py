@@ -14,6 +14,7 @@ from bridle.frontends.tui.screens.choices.openers import (
     open_styles,
     open_theme,
 )
+from bridle.frontends.tui.screens.docs.openers import open_docs
 from bridle.frontends.tui.screens.extensions.openers import (
     open_agents,
     open_editors,
@@ -55,6 +56,7 @@ _VIEWS: Mapping[str, Callable[[CommandContext, ScreenContext], Awaitable[OpenScr
     "context": open_context,
     "copy": open_copy,
     "diff": open_diff,
+    "docs": open_docs,
     "doctor": open_doctor,
     "effort": open_effort,
     "export": open_export,

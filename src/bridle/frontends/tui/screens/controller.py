@@ -67,6 +67,8 @@ class ScreenController:
         if wanted.view == "tui":
             self._use_layout(wanted.arguments)
             return Says(wanted.text)
+        if wanted.view == "keybindings":
+            return await self._edit_keys(wanted)
         from bridle.frontends.tui.screens.base import ScreenContext
         from bridle.frontends.tui.screens.catalog import named_view
         from bridle.frontends.tui.screens.session.tasks import OpenAgent
@@ -277,6 +279,19 @@ class ScreenController:
         except BridleError as error:
             return Says(str(error), is_error=True)
         return Says()
+
+    async def _edit_keys(self, wanted: Shows) -> CommandResult:
+        """Open the file with the keys; one with the usual keys is written first where there is none."""
+        from bridle.frontends.tui.keymap.user_file import create_keymap_file
+
+        if self._app.is_plain:
+            return Says(wanted.text)
+        try:
+            await asyncio.to_thread(create_keymap_file, wanted.arguments)
+        except OSError as error:
+            return Says(f"can't write {wanted.arguments}: {error.strerror}", is_error=True)
+        result = await self._edit_file(wanted.arguments)
+        return result if isinstance(result, Says) and result.is_error else Says(wanted.text)
 
     async def _edit_file(self, path: str) -> CommandResult:
         import subprocess

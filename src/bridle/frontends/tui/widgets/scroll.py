@@ -33,11 +33,11 @@ class Scroll:
 
     def __init__(self) -> None:
         self.top = 0
-        self._page = 1
+        self.page = 1
 
     def press(self, key: Key, action: str | None) -> bool:
         """Move as the key asks; False when it does not scroll."""
-        step = step_of(key, action, self._page)
+        step = step_of(key, action, self.page)
         if step is None:
             return False
         self.top = max(0, self.top + step)
@@ -45,6 +45,6 @@ class Scroll:
 
     def show(self, rows: Sequence[Line], height: int) -> list[Line]:
         """The rows that fit, from where the reader is."""
-        self._page = height
+        self.page = height
         self.top = min(self.top, max(0, len(rows) - height))
         return list(rows[self.top : self.top + height])

@@ -37,7 +37,7 @@ def editors_view(rows: Sequence[EditorRow], *, do: Do = nothing) -> TabbedView[S
         _items(rows),
         details=_details,
         do=do,
-        empty="no editor is available; docs/editors.md names plugins",
+        empty="no editor found; /docs editors lists plugins",
         accept=(
             Command(
                 key="enter",

@@ -1,0 +1,1 @@
+"""The documentation as a view: its pages, a search in all of them, and a reader."""
