@@ -1,13 +1,34 @@
 """What runs a turn names no feature, and what a tool is given stays small."""
 
 import ast
+from pathlib import Path
 
 from bridle.engine.runtime import Runtime
+from bridle.features.registry import open_features
 from bridle.types.tool import ToolContext
 from tests.architecture.modules import SOURCE
+from tests.fakes.features import feature_context
 
-_TURN = ("engine/loop.py", "engine/step.py", "engine/calls/queue.py", "engine/calls/dispatch.py")
+_TURN = (
+    *("engine/server.py", "engine/loop.py", "engine/step.py"),
+    *sorted(f"engine/calls/{path.name}" for path in (SOURCE / "engine" / "calls").glob("*.py")),
+)
+_CAPABILITIES = (
+    "advisor", "agents", "auto_mode", "background", "budgets", "editors", "language_servers", "leases",
+    "memory", "monitors", "plan_mode", "plugins", "remote", "schedules", "skills", "teams",
+    "workflows", "worktrees",
+)  # fmt: skip
 _FEATURES = sorted(each.name for each in (SOURCE / "features").iterdir() if (each / "feature.py").is_file())
+
+
+def test_every_capability_is_a_feature():
+    assert sorted(set(_CAPABILITIES) - set(_FEATURES)) == []
+
+
+def test_every_feature_is_opened_for_a_session_by_its_own_name(tmp_path: Path):
+    opened = {feature.name for feature in open_features(feature_context(tmp_path))}
+    # Some have no place in a session without settings, editors or other sessions.
+    assert opened <= {*_FEATURES, "tool_services"} and {"background", "remote", "schedules"} <= opened
 
 
 def test_every_feature_has_one_line_in_the_registry():
@@ -17,7 +38,8 @@ def test_every_feature_has_one_line_in_the_registry():
 
 def test_the_loop_the_step_the_calls_and_dispatch_name_no_feature():
     named = [(file, name) for file in _TURN for name in _names(file) if _is_feature(name)]
-    assert named == []
+    # The & of a shell statement is no feature.
+    assert named == [("engine/calls/failed_commands.py", "background")]
 
 
 def test_a_tool_is_given_at_most_fourteen_things():

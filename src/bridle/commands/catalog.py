@@ -244,17 +244,6 @@ CATALOG: tuple[Listing, ...] = (
     Listing("release-notes", "Show what is new", _DOCS, "release_notes", at_once=True),
     Listing("reload-plugins", "Read plugins again", _PARTS, "reload", "[--force]"),
     Listing("reload-skills", "Read skills and commands again", _PARTS, "reload"),
-    Listing(
-        "remote-control",
-        "Share this session with a browser elsewhere",
-        "bridle.commands.background",
-        "remote_control",
-        "[name|off]",
-        ("rc",),
-        choices=("off",),
-        at_once=True,
-        yields=True,
-    ),
     Listing("remove-dir", "Leave a folder that was added", _FOLDERS, "remove_folder", "<path>"),
     Listing(
         "rename", "Name the conversation", _CONVERSATION, "rename", "[name]", at_once=True, reach="person"

@@ -30,26 +30,6 @@ class LiveConfig(Protocol):
         ...
 
 
-class Sharing(Protocol):
-    """Shares the session by remote control."""
-
-    async def share(self, name: str) -> None:
-        """Begin, or give what is shared another name.
-
-        Raises:
-            UsageError: it may not be, or cannot.
-        """
-        ...
-
-    async def stop(self) -> bool:
-        """End it; False when nothing was shared."""
-        ...
-
-    def show(self) -> None:
-        """Show the user the address without recording it."""
-        ...
-
-
 class Goal:
     """Set and cleared by `/goal`; the terminal shows it."""
 
@@ -104,8 +84,6 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """What keeps configured hooks from running."""
     reload_extensions: Callable[[], Awaitable[str]] | None = None
     """Reads skills, commands and plugins again and says in a sentence what is there now."""
-    sharing: Sharing | None = None
-    """How others reach the session, where they can."""
 
     @property
     def origin(self) -> Origin:

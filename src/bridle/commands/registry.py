@@ -49,8 +49,8 @@ class Registry:
 
     def all(self) -> tuple[Command, ...]:
         found: dict[str, Command] = {}
-        brought = (command for source in self._sources for command in source())
-        for command in (*self._builtin, *brought, *self._yielding):
+        brought = [command for source in self._sources for command in source()]
+        for command in (*self._builtin, *sorted(brought, key=_yields), *self._yielding):
             found.setdefault(command.name, command)
         return tuple(found.values())
 
@@ -84,6 +84,10 @@ class Registry:
             at_once=listing.at_once,
             reach=listing.reach,
         )
+
+
+def _yields(command: Command) -> bool:
+    return command.yields
 
 
 def nearest(name: str, commands: Sequence[Command]) -> str | None:

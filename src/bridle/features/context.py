@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridle.types.services.mcp import McpServers
     from bridle.types.services.monitors import PluginMonitor
     from bridle.types.services.plugins import SessionPlugins
+    from bridle.types.services.remote import RemoteListener
     from bridle.types.services.schedules import Clock
 
 
@@ -42,6 +43,11 @@ class CommandCaller(Protocol):
 
     @property
     def env(self) -> Mapping[str, str]: ...
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        """Reports the start of a turn; called by commands that report while they work."""
+        ...
 
 
 class FeatureContext(Struct, frozen=True, kw_only=True):
@@ -103,6 +109,8 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Someone answers questions while it runs."""
     wants_editor: bool = False
     """The user asked for their editor."""
+    listener: "RemoteListener | None" = None
+    """Lets remote clients reach the session, where the program around it can."""
     hooks: "LazyHooks | None" = None
     servers: "McpServers | None" = None
     """The MCP servers of the session."""

@@ -17,6 +17,7 @@ from bridle.features.memory.feature import open_memory
 from bridle.features.monitors.feature import MonitorsFeature
 from bridle.features.plan_mode.feature import open_plan_mode
 from bridle.features.plugins.feature import PluginsFeature
+from bridle.features.remote.feature import RemoteFeature
 from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.side_work.feature import open_side_work
 from bridle.features.skills.feature import open_skills
@@ -44,6 +45,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     AdvisorFeature,
     ToolServices,
     open_side_work,
+    RemoteFeature,
 )
 """In the order in which they are opened; the last is closed first, so what runs agents ends before them."""
 

@@ -87,7 +87,6 @@ class SessionCommands:
                 leave=inbox.close,
                 hook_faults=lambda: self._hook_faults(settings),
                 reload_extensions=self._reload,
-                sharing=base.connection.sharing,
             )
         return self._context
 

@@ -14,9 +14,9 @@ from bridle.types.channel import Channel
 from bridle.types.model import Provider
 
 if TYPE_CHECKING:
-    from bridle.commands.context import Sharing
     from bridle.engine.feature import Feature
     from bridle.features.context import FeatureContext
+    from bridle.types.services.remote import RemoteListener
 
 Exchange = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Puts a message to an MCP server inside the host program and returns its answer."""
@@ -75,8 +75,8 @@ class Connection(Struct, frozen=True, kw_only=True):
     """A turn is about to begin."""
     rest: Callable[[], None] = _nothing
     """No turn is owed for now."""
-    sharing: "Sharing | None" = None
-    """Lets others reach the session."""
+    listener: "RemoteListener | None" = None
+    """Lets remote clients reach the session."""
 
 
 class Begun(Struct, frozen=True, kw_only=True):

@@ -82,6 +82,8 @@ class Command(Struct, frozen=True, kw_only=True):
     hidden: bool = False
     at_once: bool = False
     """Runs also while a turn does."""
+    yields: bool = False
+    """Gives way to a skill or command file of the same name."""
     tokens: int = 0
     """What its mention costs in every request."""
 

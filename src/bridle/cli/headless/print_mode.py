@@ -29,8 +29,8 @@ from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.cli.remote.sharing import SessionSharing
     from bridle.engine.structured_output import AnswerShape
+    from bridle.frontends.remote.listener import SessionListener
     from bridle.types.services.mcp import McpServers
 
 _STDIN, _STDOUT = 0, 1
@@ -79,7 +79,7 @@ class _Run:
         self._shape = shape
         self._around = around
         self._output = Output(_STDOUT, on_closed=self._lose_output)
-        self._sharing: SessionSharing | None = None
+        self._listener: SessionListener | None = None
         self._live: LiveSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._code: int | None = None
@@ -104,13 +104,13 @@ class _Run:
 
     def _connect(self, begun: Begun, front: FrontEnd) -> Connection:
         channel = _channel(begun.setup.options, front, self._servers)
-        self._sharing = sharing = _session_sharing(begun.setup, begun.session, channel, front)
+        self._listener = listener = _listener(begun.setup, begun.session, channel, front)
         return Connection(
-            channel=channel if sharing is None else sharing.channel,
+            channel=channel if listener is None else listener.channel,
             exchange=front.exchange,
             work=front.work,
             rest=front.rest,
-            sharing=sharing,
+            listener=listener,
         )
 
     async def _work(self, live: LiveSession, front: FrontEnd, prompts: list[Prompt]) -> None:
@@ -132,17 +132,12 @@ class _Run:
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             loop.add_signal_handler(number, self._stop, code)
-        try:
-            self._task = asyncio.create_task(self._serve(live, front))
-            await asyncio.wait([self._task])
-        finally:
-            if self._sharing is not None:
-                await self._sharing.close()
+        self._task = asyncio.create_task(self._serve(live, front))
+        await asyncio.wait([self._task])
 
     async def _serve(self, live: LiveSession, front: FrontEnd) -> None:
-        if self._sharing is not None:
-            self._sharing.attend(live.server)
-            await self._sharing.begin()
+        if self._listener is not None:
+            self._listener.attend(live.server)
         serving = asyncio.create_task(live.serve())
         following = asyncio.create_task(live.settings.run())
         feeding = asyncio.create_task(front.feed(live.inbox, live.server, live.settings))
@@ -246,16 +241,14 @@ def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], Mc
     return PermissionToolChannel(front.channel, tool, servers)
 
 
-def _session_sharing(
-    setup: Setup, session: Session, channel: Channel, front: FrontEnd
-) -> "SessionSharing | None":
+def _listener(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "SessionListener | None":
     """Remote control: with every host, otherwise only on request."""
     asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
     if not setup.options.is_hosted and not asked:
         return None
-    from bridle.cli.remote.sharing import SessionSharing
+    from bridle.frontends.remote.listener import SessionListener
 
-    return SessionSharing(
+    return SessionListener(
         setup,
         session,
         channel,

@@ -15,7 +15,7 @@ from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
 from bridle.config.state import is_trusted
 from bridle.features.teams.peers import socket_path
-from bridle.frontends.remote.access import new_token
+from bridle.frontends.remote.access import listen_address, new_token
 from bridle.frontends.remote.child_session import ChildOptions, ChildSession
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.server import RemoteServer
@@ -167,10 +167,8 @@ class Hosted:
 
 
 async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> int:
-    from bridle.cli.remote.sharing import place_in
-
     hosted, token = Hosted(options, env, cwd), new_token()
-    host, port = place_in(env)
+    host, port = listen_address(env)
     server = RemoteServer(hosted, token, listen=host, port=port, names=env.get("BRIDLE_REMOTE_HOSTS", ""))
     try:
         await server.open()

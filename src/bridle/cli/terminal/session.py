@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.cli.background.listed_session import ListedSession
-from bridle.cli.remote.sharing import SessionSharing
 from bridle.cli.say import say
 from bridle.cli.start import Start
 from bridle.cli.terminal.appearance import has_own_window, is_read_to, theme_of
@@ -26,6 +25,7 @@ from bridle.cli.terminal.session_view import SessionView
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.features.background.feature import BACKGROUND
+from bridle.frontends.remote.listener import SessionListener
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.chat import Chat
 from bridle.frontends.tui.early_input import early_rows
@@ -75,7 +75,7 @@ class _TerminalRun:
         self._setup = setup
         self._start = start
         self._view: SessionView | None = None
-        self._sharing: SessionSharing | None = None
+        self._listener: SessionListener | None = None
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
@@ -159,13 +159,13 @@ class _TerminalRun:
             try:
                 await self._talk(app, keymap, live)
             finally:
-                await self._part(live)
+                self._part(live)
 
     def _connect(self, app: App, begun: Begun) -> Connection:
         setup, session = begun.setup, begun.session
         reporter = None if self._listed is None else self._listed.reporter
         view = self._view = SessionView(app, setup, session, warn=self._warn, reporter=reporter)
-        sharing = self._sharing = SessionSharing(
+        listener = self._listener = SessionListener(
             setup,
             session,
             view.channel,
@@ -174,22 +174,19 @@ class _TerminalRun:
             answered=view.channel.note_answer,
             on_change=app.redraw,
         )
-        view.sharing = lambda: sharing.sign
-        return Connection(channel=sharing.channel, sharing=sharing)
+        return Connection(channel=listener.channel, listener=listener)
 
-    async def _part(self, live: LiveSession) -> None:
+    def _part(self, live: LiveSession) -> None:
         """No one talks to the session any more."""
-        if self._sharing is not None:
-            await self._sharing.close()
         if self._view is not None:
             self._view.channel.finish(live.server.last)
         if live.session.entries and not self._setup.options.no_session_persistence:
             self._resumable = live.session.id
 
     async def _talk(self, app: App, keymap: KeymapFile, live: LiveSession) -> None:
-        setup, server, view, sharing = self._setup, live.server, self._view, self._sharing
-        assert view is not None and sharing is not None
-        sharing.attend(server)
+        setup, server, view, listener = self._setup, live.server, self._view, self._listener
+        assert view is not None and listener is not None
+        listener.attend(server)
         showing = ScreenController(
             app,
             live.session,
@@ -209,7 +206,6 @@ class _TerminalRun:
             app.cover(())
         app.stand_on(chat)
         self._greet(app, live.session, view)
-        await sharing.begin()
         watched = [asyncio.create_task(work) for work in view.background_work(live.settings, keymap, app)]
         serving = asyncio.create_task(live.serve(wait_for_tasks=_FOREVER))
         gc.freeze()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.cli.terminal.appearance import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.cli.terminal.facts import SessionFacts
+from bridle.engine.feature import Features
 from bridle.engine.server import Server
 from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print.output import debug_logs
@@ -39,6 +40,7 @@ from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult
+from bridle.types.services.remote import REMOTE
 from bridle.types.variables import is_on
 from bridle.version import __version__
 
@@ -71,8 +73,6 @@ class SessionView:
         self._chat: Chat | None = None
         self._settings: SessionSettings | None = None
         self.spelling: Spelling | None = None
-        self.sharing: Callable[[], str] = str
-        """Whether others reach the session, in a few words; empty when not."""
         self._facts = SessionFacts(
             setup, session, runtime=lambda: None if self._server is None else self._server.runtime
         )
@@ -220,7 +220,8 @@ class SessionView:
         state = session.state
         window = 0 if server is None else server.runtime.facts(state.model).context_window
         measured = state.measured
-        editors = None if server is None else server.runtime.features.find(EDITORS)
+        features = Features() if server is None else server.runtime.features
+        editors, remote = features.find(EDITORS), features.find(REMOTE)
         return Status(
             model=short_model(state.model),
             mode=state.mode,
@@ -229,7 +230,7 @@ class SessionView:
             context_used=0 if measured is None else measured.tokens,
             context_window=window if measured is not None else 0,
             cost_usd=session.total_cost_usd,
-            shared=self.sharing(),
+            shared="" if remote is None else remote.sign,
             editor="" if editors is None else editors.label(),
         )
 

@@ -42,11 +42,11 @@ def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
 
 
 def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
-    from bridle.cli.remote.sharing import place_in
     from bridle.commands.queries.security import SecurityContext, security_checks
+    from bridle.frontends.remote.access import listen_address
 
     rules, complaints = permission_choices.choose_rules(setup.options, setup.config, trusted=setup.trusted)
-    host, port = place_in(setup.env)
+    host, port = listen_address(setup.env)
     return security_checks(
         SecurityContext(
             config=setup.config,

@@ -36,8 +36,6 @@ class Team:
         """Puts a message before the main thread, where it takes any."""
         self.socket: str | None = None
         """The socket at which other sessions reach this one."""
-        self.reply: tuple[str, str] | None = None
-        """Where sessions on other machines reach this one, and the name by which it is shared, if it is."""
         self.processes: MemberProcesses | None = None
         """Teammates that have processes of their own, where they may."""
         self.membership: Membership | None = None

@@ -23,6 +23,7 @@ from bridle.host.lock import Locked
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.services.messages import AgentMessage, Contact, Delivery
+from bridle.types.services.remote import REMOTE
 from bridle.types.services.tasks import Task
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class MessageRouter:
         to = to.strip()
         letter = self._letter(text, summary)
         if is_elsewhere(to):
-            await send_elsewhere(to, letter, self._turn, reply=self._team.reply)
+            remote = self._turn.runtime.features.find(REMOTE)
+            reply = None if remote is None else remote.reply
+            await send_elsewhere(to, letter, self._turn, reply=reply)
             return (Delivery(to=to, how="sent"),)
         if to.startswith(_SOCKET):
             token = self._turn.runtime.env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")

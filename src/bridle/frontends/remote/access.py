@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 
+from bridle.types.errors import UsageError
+
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _TOKEN_LENGTH = 43
 """Characters of 62 kinds: 256 bits."""
@@ -71,3 +73,18 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def listen_address(env: Mapping[str, str]) -> tuple[str, int]:
+    """Where to listen: this machine alone and any free port, unless the user's environment says otherwise.
+
+    Raises:
+        UsageError: what it says is no address.
+    """
+    said = env.get("BRIDLE_REMOTE_LISTEN", "").strip()
+    host, colon, port = said.rpartition(":")
+    if not said:
+        return "127.0.0.1", 0
+    if not colon or not port.isdecimal() or int(port) > 65_535 or not host:
+        raise UsageError("BRIDLE_REMOTE_LISTEN must be host:port, such as 127.0.0.1:8765.")
+    return host.strip("[]"), int(port)

@@ -1,6 +1,6 @@
 """The session of this process, shared with remote clients."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -184,8 +184,3 @@ def _told(answer: Answer | None) -> str:
             return {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}[action]
         case _:
             return "answered"
-
-
-def names_of(people: Iterable[str]) -> str:
-    """Who is here, each name once."""
-    return ", ".join(dict.fromkeys(people))

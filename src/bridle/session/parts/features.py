@@ -66,6 +66,7 @@ def session_features(
         facts=base.facts,
         leader=None if setup.member is None else _leader(setup.member),
         plugins=base.plugins,
+        listener=base.connection.listener,
         hooks=base.hooks,
         servers=servers,
         window=base.window,

@@ -1,0 +1,1 @@
+"""Remote control: sharing a session with people elsewhere."""
