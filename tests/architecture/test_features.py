@@ -2,9 +2,13 @@
 
 import ast
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 from bridle.engine.runtime import Runtime
+from bridle.engine.runtime_parts import RuntimeParts
 from bridle.features.registry import open_features
+from bridle.types.command import Commands
+from bridle.types.services.mcp import McpServers
 from bridle.types.tool import ToolContext
 from tests.architecture.modules import SOURCE
 from tests.fakes.features import feature_context
@@ -48,6 +52,20 @@ def test_a_tool_is_given_at_most_fourteen_things():
 
 def test_a_turn_works_with_at_most_twenty_things():
     assert len(Runtime.__struct_fields__) <= 20
+
+
+def test_no_part_of_a_runtime_is_optional():
+    parts = _parts_of_a_runtime()
+    assert [name for name, kind in parts.items() if type(None) in get_args(kind)] == []
+
+
+def test_what_replaces_a_part_has_the_type_of_the_part():
+    assert get_type_hints(RuntimeParts) == _parts_of_a_runtime()
+
+
+def _parts_of_a_runtime() -> dict[str, object]:
+    late = {"Commands": Commands, "McpServers": McpServers}
+    return get_type_hints(Runtime, localns=late)
 
 
 def _names(file: str) -> set[str]:

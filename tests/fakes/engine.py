@@ -154,12 +154,12 @@ def make_runtime(
 
 def with_gate(runtime: Runtime, **changes: Any) -> Runtime:
     """A runtime with another gate."""
-    return msgspec.structs.replace(runtime, gate=msgspec.structs.replace(runtime.gate, **changes))
+    return runtime.replaced(gate=msgspec.structs.replace(runtime.gate, **changes))
 
 
 def with_records(runtime: Runtime, **changes: Any) -> Runtime:
     """A runtime that keeps its conversation elsewhere."""
-    return msgspec.structs.replace(runtime, records=msgspec.structs.replace(runtime.records, **changes))
+    return runtime.replaced(records=msgspec.structs.replace(runtime.records, **changes))
 
 
 def make_session(*, mode: Mode = "bypassPermissions", allow: Sequence[str] = ()) -> Session:

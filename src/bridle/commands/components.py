@@ -18,6 +18,7 @@ from bridle.commands.queries.memory_files import memory_places, takes_notes
 from bridle.commands.settings import save, settings_file
 from bridle.config.edit import remove_value, set_value
 from bridle.context.tokens import estimate
+from bridle.engine.null_parts import NO_SERVERS
 from bridle.features.agents.feature import AGENTS
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
@@ -79,9 +80,9 @@ async def servers(arguments: str, context: CommandContext) -> CommandResult:
     known = context.runtime.servers
     words = arguments.split()
     if not words:
-        states = () if known is None else known.status()
-        return Shows(view="mcp", text="\n".join(map(_server, states)) or "No MCP servers are configured.")
-    if known is None:
+        listed = "\n".join(map(_server, known.status()))
+        return Shows(view="mcp", text=listed or "No MCP servers are configured.")
+    if known is NO_SERVERS:
         return Says("No MCP servers are configured; bridle mcp add adds one.", is_error=True)
     if len(words) != 2 or words[0] not in ("reconnect", "enable", "disable"):
         raise UsageError("Use /mcp, /mcp reconnect <server>, /mcp enable|disable <server|all>.")

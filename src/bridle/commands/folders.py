@@ -49,8 +49,7 @@ async def remove_folder(arguments: str, context: CommandContext) -> CommandResul
         there = f"these were: {', '.join(added)}" if added else "none was"
         raise UsageError(f"{path} was not added to this session; {there}.")
     workspace.roots = (workspace.roots[0], *(root for root in added if root != path))
-    if context.runtime.servers is not None:
-        context.runtime.servers.roots_changed()
+    context.runtime.servers.roots_changed()
     for destination in _kept_in(path, context):
         await _persist("removeDirectories", path, destination, context)
     return Says(f"No longer working in {path}.")
@@ -79,9 +78,8 @@ async def _persist(
     destination: Destination,
     context: CommandContext,
 ) -> None:
-    if context.runtime.gate.persist is not None:
-        await context.runtime.gate.persist({"type": deed, "directories": [path], "destination": destination})
-        context.settings.refresh()
+    await context.runtime.gate.persist({"type": deed, "directories": [path], "destination": destination})
+    context.settings.refresh()
 
 
 def _kept_in(path: str, context: CommandContext) -> list[Destination]:
@@ -104,8 +102,7 @@ def _scope(arguments: str) -> tuple[str | None, str]:
 
 async def _widen(path: str, context: CommandContext) -> None:
     context.workspace.roots = (*context.workspace.roots, path)
-    if context.runtime.servers is not None:
-        context.runtime.servers.roots_changed()
+    context.runtime.servers.roots_changed()
     if context.runtime.hooks.listens_to("DirectoryAdded"):
         await context.runtime.hooks.fire(DirectoryAdded(directory=path, source="slash_command"))
 

@@ -68,7 +68,7 @@ class CommandInterpreter:
         """Whether the name could be that of a server's prompt or skill, once the servers have answered."""
         servers = self._context.runtime.servers
         slashed = read_slash_line(text_of(prompt.content))
-        if servers is None or slashed is None:
+        if slashed is None:
             return False
         if not slashed.plain.startswith("mcp__") and ":" not in slashed.plain:
             return False

@@ -84,7 +84,7 @@ async def choose_effort(level: str, context: CommandContext) -> str:
         if workflows is None or not workflows.allowed():
             raise UsageError("ultracode needs workflows, which are turned off in this session.")
         workflows.ultracode = True
-        context.server.change(asking=replace(context.runtime.asking, effort=_HARDEST))
+        context.server.change(asking=context.runtime.asking.at_effort(_HARDEST))
         return "Ultracode is on for this session: hard thinking, and workflows for what is large."
     model = context.session.state.model
     known = context.runtime.facts(model).efforts
@@ -95,7 +95,7 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     if level == "auto" or level in _KEPT_EFFORTS:
         await save("effortLevel", None if level == "auto" else level, context)
     asking = context.runtime.asking
-    context.server.change(asking=replace(asking, effort=None if level == "auto" else level))
+    context.server.change(asking=asking.at_effort(None if level == "auto" else level))
     kept = "" if level == "auto" or level in _KEPT_EFFORTS else " for this session"
     return f"Effort is {level}{kept}."
 

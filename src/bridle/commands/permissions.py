@@ -134,7 +134,7 @@ def _update(kind: Literal["addRules", "removeRules"], rule: Rule, where: Destina
 
 
 async def _apply(update: PermissionUpdate, context: CommandContext) -> None:
-    if update["destination"] in PERSISTENT and context.runtime.gate.persist is not None:
+    if update["destination"] in PERSISTENT:
         await context.runtime.gate.persist(update)
     session = context.session
     session.swap(rules=changed_rules(session.state.rules, update))

@@ -80,14 +80,13 @@ async def doctor(arguments: str, context: CommandContext) -> CommandResult:
 
 def scene_of(context: CommandContext) -> DoctorContext:
     """What the doctor looks at in this session."""
-    servers = context.runtime.servers
     return DoctorContext(
         config=context.settings.config(),
         env=context.env,
         cwd=context.workspace.start,
         trusted=context.trusted,
         model=context.session.state.model,
-        servers=() if servers is None else servers.status(),
+        servers=context.runtime.servers.status(),
         hook_faults=context.hook_faults,
     )
 

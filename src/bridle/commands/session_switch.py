@@ -1,7 +1,5 @@
 """Switches a session to another conversation: a new one, a saved one, or a copy."""
 
-from msgspec.structs import replace
-
 from bridle.commands.context import CommandContext
 from bridle.engine.runtime import Records
 from bridle.features.worktrees.session import SessionWorktree
@@ -80,7 +78,7 @@ def _follow(context: CommandContext, before: str, path: str) -> None:
             transcript=path if kept else None,
             checkpoints=context.open_checkpoints(),
         ),
-        asking=replace(asking, user_id=user),
+        asking=asking.for_user(user),
     )
     context.hooks.move(path if kept else "")
     workspace = context.workspace

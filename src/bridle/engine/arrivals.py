@@ -16,12 +16,11 @@ async def take_arrivals(turn: Turn) -> None:
     """
     _follow_model(turn)
     arrivals = turn.runtime.host.arrivals
-    if arrivals is None or first_objection(turn) is not None:
+    if first_objection(turn) is not None:
         return
     while (prompt := arrivals.peek()) is not None:
         said = await fire_user_prompt_submit(turn, prompt)
-        attach = turn.runtime.sources.attach
-        whole = prompt if attach is None or prompt.meta else await attach(turn, prompt)
+        whole = prompt if prompt.meta else await turn.runtime.sources.attach(turn, prompt)
         if arrivals.peek() is not prompt:
             continue  # It was withdrawn, or a more urgent one came, while hooks looked at it.
         arrivals.take(prompt)
@@ -30,9 +29,7 @@ async def take_arrivals(turn: Turn) -> None:
         turn.folded.append(prompt)
         if said.block is not None:
             continue
-        uuid = _record(turn, whole, said)
-        if turn.runtime.records.checkpoints is not None:
-            await turn.runtime.records.checkpoints.begin(uuid)
+        await turn.runtime.records.begin_prompt(_record(turn, whole, said))
 
 
 def _follow_model(turn: Turn) -> None:

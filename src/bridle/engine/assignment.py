@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from bridle.engine.structured_output import AnswerShape
+from bridle.engine.null_parts import ANY_SHAPE
+from bridle.engine.runtime import Shape
 from bridle.engine.worktrees import AgentWorktree
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
@@ -26,5 +27,5 @@ class Assignment(Struct, frozen=True, kw_only=True):
     team: str | None = None
     """The team that it is a named member of."""
     rules: tuple[Rule, ...] = ()
-    shape: AnswerShape | None = None
+    shape: Shape = ANY_SHAPE
     """The shape that its answer must have."""

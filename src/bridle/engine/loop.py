@@ -72,16 +72,14 @@ async def _take_up(turn: Turn) -> Ending | None:
     said = await fire_user_prompt_submit(turn, prompt)
     if said.block is not None:
         return Ending("completed", text=refusal(prompt, said))
-    if runtime.sources.attach is not None and not prompt.meta:
+    if not prompt.meta:
         prompt = turn.prompt = await runtime.sources.attach(turn, prompt)
     waiting = deferred_call(session)
     # The result of a call that waits must stand before the prompt, which is recorded behind it.
     uuid = _record(turn, said) if waiting is None else turn.id
-    if runtime.records.checkpoints is not None:
-        await runtime.records.checkpoints.begin(uuid)
+    await runtime.records.begin_prompt(uuid)
     await session.sync()
-    if runtime.servers is not None:
-        await runtime.servers.settle()
+    await runtime.servers.settle()
     runtime.channel.emit(
         TurnStarted(
             model=turn.model,
@@ -140,7 +138,7 @@ async def _work(turn: Turn) -> Ending:
     while (objection := first_objection(turn) or await fit_window(turn)) is None:
         _tell_news(turn)
         step = await _step(turn)
-        if (ending := _ended_by_calls(turn) or (shape and shape.ending())) is not None:
+        if (ending := _ended_by_calls(turn) or shape.ending()) is not None:
             return ending
         text = begun + step.text
         if step.calls:
@@ -159,7 +157,7 @@ async def _work(turn: Turn) -> Ending:
             _say_synthetic(turn, NUDGE_REFUSED)
         elif step.stop_reason == "refusal" and not step.text.strip():
             raise ProviderError(DECLINED, kind="invalid_request")
-        elif shape is not None and (reason := shape.nudge()) is not None:
+        elif (reason := shape.nudge()) is not None:
             begun = ""
             _say_synthetic(turn, reason)
         elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:
@@ -178,7 +176,7 @@ async def _work(turn: Turn) -> Ending:
 def _tell_news(turn: Turn) -> None:
     """What has changed around the conversation stands before the step that it matters to."""
     session, runtime = turn.session, turn.runtime
-    news = None if runtime.sources.news is None else runtime.sources.news(session, runtime.toolbox)
+    news = runtime.sources.news(session, runtime.toolbox)
     if text := "\n\n".join(filter(None, (news, *runtime.features.reminders(session)))):
         session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
 

@@ -135,7 +135,7 @@ def _folder(name: str, path: str) -> list[UserBlock]:
 
 async def _resource(name: str, turn: Turn, *, typed: bool) -> list[UserBlock]:
     servers, match = turn.runtime.servers, _RESOURCE.fullmatch(name)
-    if servers is None or match is None or match[1] not in {state.name for state in servers.status()}:
+    if match is None or match[1] not in {state.name for state in servers.status()}:
         return []
     if not typed:
         why = "the user did not name it: read it with a tool if it is needed"

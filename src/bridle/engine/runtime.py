@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -10,6 +10,16 @@ from msgspec import Struct
 from bridle.context.window import CompactionSettings, Window, window_of
 from bridle.engine.cache_watch import CacheWatch
 from bridle.engine.feature import Features
+from bridle.engine.null_parts import (
+    ANY_SHAPE,
+    NO_ARRIVALS,
+    NO_COMMANDS,
+    NO_SERVERS,
+    attach_nothing,
+    no_news,
+    persist_nothing,
+    stay,
+)
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
 from bridle.types.hooks.outcome import Hooks, NoHooks
@@ -17,13 +27,15 @@ from bridle.types.host_options import HostOptions
 from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
 from bridle.types.sandbox import Sandbox
-from bridle.types.tool import Toolbox
+from bridle.types.tool import Tool, Toolbox
 from bridle.types.turn import Prompt
 from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.structured_output import AnswerShape
+    from bridle.engine.runtime_parts import RuntimeParts
+    from bridle.engine.turn import Ending, Turn
+    from bridle.transcripts.session import Session
     from bridle.types.command import Commands
     from bridle.types.services.checkpoints import Checkpoints
     from bridle.types.services.mcp import McpServers
@@ -80,6 +92,27 @@ class Arrivals(Protocol):
         ...
 
 
+class Shape(Protocol):
+    """The shape that answers must have, and how far the turn that runs has come with it."""
+
+    @property
+    def tools(self) -> "Sequence[Tool]":
+        """The tool that takes the answer, where answers must have a shape."""
+        ...
+
+    def begin(self) -> None:
+        """A turn begins."""
+        ...
+
+    def nudge(self) -> str | None:
+        """What to say to a model that stops without an answer."""
+        ...
+
+    def ending(self) -> "Ending | None":
+        """How the turn ends, when its answer was given or was wrong too often."""
+        ...
+
+
 class ModelFacts(Struct, frozen=True, kw_only=True):
     """What the engine must know of a model before it asks it anything."""
 
@@ -117,8 +150,24 @@ class Asking(Struct, frozen=True, kw_only=True):
     extra: Mapping[str, Any] = {}
     max_tokens: int | None = None
     """A cap that the user set; answers that it cuts are continued but never escalated."""
-    shape: "AnswerShape | None" = None
-    """The shape that answers must have, where one was asked for."""
+    shape: Shape = ANY_SHAPE
+    """The shape that answers must have."""
+
+    def at_effort(self, effort: str | None) -> "Asking":
+        """The same with another effort."""
+        return msgspec.structs.replace(self, effort=effort)
+
+    def in_shape(self, shape: Shape) -> "Asking":
+        """The same for answers of another shape."""
+        return msgspec.structs.replace(self, shape=shape)
+
+    def for_user(self, user_id: str | None) -> "Asking":
+        """The same under another name for the installation and the session."""
+        return msgspec.structs.replace(self, user_id=user_id)
+
+    def for_agent(self, effort: str | None, shape: Shape) -> "Asking":
+        """The same for an agent, which has no task budget of its own."""
+        return msgspec.structs.replace(self, effort=effort, shape=shape, task_budget=None)
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -133,8 +182,12 @@ class Gate(Struct, frozen=True, kw_only=True):
     """What confines commands, where one is used."""
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""
-    persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
+    persist: Callable[[PermissionUpdate], Awaitable[None]] = persist_nothing
     """Writes an update that was agreed to into the settings file that it names."""
+
+    def without_persistence(self) -> "Gate":
+        """The same where what is agreed to is kept by another."""
+        return msgspec.structs.replace(self, persist=persist_nothing)
 
 
 class Records(Struct, frozen=True, kw_only=True):
@@ -156,31 +209,60 @@ class Records(Struct, frozen=True, kw_only=True):
         """Every folder in which work of this conversation may be kept, its own first."""
         return (self.storage, *self.earlier)
 
+    async def begin_prompt(self, uuid: str) -> None:
+        """A prompt is recorded: what files hold now can be restored later, where that is wanted."""
+        if self.checkpoints is not None:
+            await self.checkpoints.begin(uuid)
+
+    def without_checkpoints(self) -> "Records":
+        """The same for work that changes no files."""
+        return msgspec.structs.replace(self, checkpoints=None)
+
 
 class HostLink(Struct, frozen=True, kw_only=True):
     """The program around the session, as a turn sees it."""
 
     offer: HostOptions = HostOptions()
     """What the host program brings."""
-    arrivals: Arrivals | None = None
+    arrivals: Arrivals = NO_ARRIVALS
     """Prompts that come while a turn runs and may join it."""
-    leave: Callable[[], None] | None = None
+    leave: Callable[[], None] = stay
     """Ends the session after the running turn, where that is possible."""
     defers: bool = True
     """Hooks may defer calls to a later run, which makes no sense where a person waits."""
+
+    def offering(self, offer: HostOptions) -> "HostLink":
+        """The same with what the host program brings now."""
+        return msgspec.structs.replace(self, offer=offer)
+
+    def wired(self, arrivals: Arrivals, leave: Callable[[], None]) -> "HostLink":
+        """The same with an inbox."""
+        return msgspec.structs.replace(self, arrivals=arrivals, leave=leave)
+
+    def without_arrivals(self) -> "HostLink":
+        """The same for work that no prompt joins."""
+        return msgspec.structs.replace(self, arrivals=NO_ARRIVALS)
+
+    def for_agent(self, arrivals: Arrivals) -> "HostLink":
+        """The same for an agent, whose calls cannot wait for a later run."""
+        return msgspec.structs.replace(self, arrivals=arrivals, defers=False)
 
 
 class ContextSources(Struct, frozen=True, kw_only=True):
     """What is added to a conversation besides prompts and results."""
 
-    attach: Callable[..., Awaitable[Prompt]] | None = None
-    """Adds to a prompt what it mentions, such as files; called with the turn and the prompt."""
-    news: Callable[..., str | None] | None = None
-    """What the model should know before its next step; called with the session and its tools."""
+    attach: "Callable[[Turn, Prompt], Awaitable[Prompt]]" = attach_nothing
+    """Adds to a prompt what it mentions, such as files."""
+    news: "Callable[[Session, Toolbox], str | None]" = no_news
+    """What the model should know before its next step."""
     restore: tuple[Callable[[], str | None], ...] = ()
     """What the model must be given again after a compaction."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)
     """The output styles that can be chosen."""
+
+    def for_agent(self) -> "ContextSources":
+        """The same for an agent, which is given nothing again after a compaction."""
+        return msgspec.structs.replace(self, restore=())
 
 
 class Runtime(Struct, frozen=True, kw_only=True):
@@ -200,19 +282,23 @@ class Runtime(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     habits: CompactionSettings = CompactionSettings()
     """What the user has said about compaction."""
-    servers: "McpServers | None" = None
-    """The MCP servers of the session, where there are any."""
-    commands: "Commands | None" = None
-    """The slash commands, where there are any."""
+    servers: "McpServers" = NO_SERVERS
+    """The MCP servers of the session."""
+    commands: "Commands" = NO_COMMANDS
+    """The slash commands."""
     watch: CacheWatch = msgspec.field(default_factory=CacheWatch)
     """Notices when the cached prefix is lost."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
     clock: Callable[[], float] = time.monotonic
 
+    def replaced(self, **parts: "Unpack[RuntimeParts]") -> "Runtime":
+        """This runtime with others in the place of some parts."""
+        return msgspec.structs.replace(self, **parts)
+
     def without_shape(self) -> "Runtime":
         """This runtime for work whose answers may have any shape."""
-        return msgspec.structs.replace(self, asking=msgspec.structs.replace(self.asking, shape=None))
+        return self.replaced(asking=self.asking.in_shape(ANY_SHAPE))
 
     def window(self, model: str) -> Window:
         """The marks of a model's window."""

@@ -1,12 +1,11 @@
 """Runs prompts one after another, as long as they come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from bridle.engine.loop import record_prompt, run_turn
+from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.runtime import Runtime
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.transcripts.session import Session
@@ -17,6 +16,7 @@ from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
+    from bridle.engine.runtime_parts import RuntimeParts
     from bridle.engine.structured_output import AnswerShape
 
 Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
@@ -157,8 +157,7 @@ class Server:
         self._stop_first = False
         self._aliases: Mapping[str, str] | None = None
         """Names that stand for other tools; None while there are none."""
-        is_wired = runtime.host.arrivals is inbox
-        self.runtime = runtime if is_wired else _wired(runtime, inbox)
+        self.runtime = runtime.replaced(host=runtime.host.wired(inbox, inbox.close))
         """What turns work with; a change counts from the next turn on."""
         inbox.digest = runtime.features.find(DIGEST)
         self.last: Outcome | None = None
@@ -175,15 +174,15 @@ class Server:
         while await features.wait_for_more(deadline - clock(), say_waiting):
             await self._serve_inbox()
 
-    def change(self, **changes: Any) -> None:
+    def change(self, **parts: "Unpack[RuntimeParts]") -> None:
         """Let the next turn work with other parts."""
-        self.runtime = replace(self.runtime, **changes)
+        self.runtime = self.runtime.replaced(**parts)
 
     def shape_answers(self, shape: "AnswerShape") -> None:
         """Let answers have a shape from the next turn on."""
-        if self.runtime.asking.shape is None:
+        if self.runtime.asking.shape is ANY_SHAPE:
             self.change(toolbox=JoinedToolbox(self.runtime.toolbox, self._shape_tools))
-        self.change(asking=replace(self.runtime.asking, shape=shape))
+        self.change(asking=self.runtime.asking.in_shape(shape))
 
     def alias_tools(self, aliases: Mapping[str, str]) -> None:
         """Let calls of some names reach other tools from the next turn on."""
@@ -270,14 +269,9 @@ class Server:
             prompt = meant
         return await run_turn(self._session, prompt, self.runtime)
 
-    def _shape_tools(self) -> tuple[Tool, ...]:
-        return () if self.runtime.asking.shape is None else (self.runtime.asking.shape.tool,)
+    def _shape_tools(self) -> Sequence[Tool]:
+        return self.runtime.asking.shape.tools
 
     def _tell(self, uuid: str | None, state: PromptState) -> None:
         if uuid is not None:
             self.runtime.channel.emit(PromptMoved(uuid, state))
-
-
-def _wired(runtime: Runtime, inbox: Inbox) -> Runtime:
-    """A runtime whose turns see what waits in the inbox."""
-    return replace(runtime, host=replace(runtime.host, arrivals=inbox, leave=inbox.close))

@@ -118,14 +118,12 @@ def news(
     deferring: "DeferredToolbox | None",
     servers: LazyServers | None,
     *more: Callable[[Session], str | None],
-) -> Callable[[Session, Toolbox], str | None] | None:
+) -> Callable[[Session, Toolbox], str | None]:
     """What the model should learn before a step: tools that are there, and what servers say."""
     sources: list[Callable[[Session], str | None]] = []
     if servers is not None:
         sources.append(servers.news)
     sources += more
-    if deferring is None and not sources:
-        return None
 
     def collect(session: Session, offered: Toolbox) -> str | None:
         tools = None if deferring is None else deferring.news(session, offered)

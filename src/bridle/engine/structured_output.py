@@ -40,7 +40,7 @@ class AnswerShape:
             )
         self._validator = _compile(wanted)
         self._most = MOST_ATTEMPTS
-        self.tool = self._make_tool({"type": "object", **wanted})
+        self.tools = (self._make_tool({"type": "object", **wanted}),)
         self.begin()
 
     def begin(self) -> None:

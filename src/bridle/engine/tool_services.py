@@ -61,10 +61,7 @@ async def _pause(turn: "Turn", seconds: float) -> float | None:
     began = clock()
     try:
         async with asyncio.timeout(seconds):
-            if arrivals is None:
-                await asyncio.Event().wait()
-            else:
-                await arrivals.stirred()
+            await arrivals.stirred()
     except TimeoutError:
         return None
     return clock() - began

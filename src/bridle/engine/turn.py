@@ -73,8 +73,7 @@ class Turn:
 
     def begin(self) -> None:
         """Notify what waits for turns that one begins."""
-        if self.runtime.asking.shape is not None:
-            self.runtime.asking.shape.begin()
+        self.runtime.asking.shape.begin()
         for feature in self.runtime.features.at("begin_turn"):
             feature.begin_turn(self)
 

@@ -35,9 +35,9 @@ def key_source(setup: Setup) -> str:
     return line.key_source or "none"
 
 
-def command_names(commands: Commands | None) -> tuple[list[str], list[str]]:
+def command_names(commands: Commands) -> tuple[list[str], list[str]]:
     """The names of commands that work everywhere, and of those that need a terminal."""
-    shown = [each for each in commands.all() if not each.hidden] if commands is not None else []
+    shown = [each for each in commands.all() if not each.hidden]
     return [each.name for each in shown if not each.screen_only], [
         each.name for each in shown if each.screen_only
     ]
@@ -48,7 +48,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     if runtime is None:
         return Inventory()
     agents = runtime.features.find(AGENTS)
-    servers = () if runtime.servers is None else runtime.servers.status()
+    servers = runtime.servers.status()
     plugins, skills = runtime.features.find(PLUGINS), runtime.features.find(SESSION_SKILLS)
     everywhere, terminal = command_names(runtime.commands)
     return Inventory(

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
 from msgspec import Struct
 
 from bridle.config.state import installation_id
@@ -13,6 +12,7 @@ from bridle.context.window import habits_from
 from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
+from bridle.engine.null_parts import NO_SERVERS
 from bridle.engine.permissions.notices import PermissionNotices
 from bridle.engine.runtime import Asking, ContextSources, Gate, HostLink, Records, Runtime
 from bridle.engine.server import Inbox
@@ -130,7 +130,7 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         hooks=base.hooks,
         limits=choices.choose_limits(options, env),
         habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
-        servers=servers,
+        servers=NO_SERVERS if servers is None else servers,
         features=parts.features,
         commands=commands,
     )
@@ -204,4 +204,4 @@ def _asking(base: SessionBase) -> Asking:
     setup = base.setup
     asking = model_choices.choose_asking(setup.options, setup.config, setup.env, model=setup.model)
     user = f"user_{installation_id(setup.env)}_session_{base.session.id}"
-    return msgspec.structs.replace(asking, user_id=user)
+    return asking.for_user(user)

@@ -117,7 +117,7 @@ class SessionCommands:
 
     def _of_servers(self) -> Sequence[Command]:
         servers = self._base.runtime().servers
-        if servers is None or not servers.status():
+        if not servers.status():
             return ()
         from bridle.mcp.commands import server_commands
 

@@ -133,7 +133,7 @@ class SessionSettings:
             effort = model_choices.choose_asking(
                 options, config, setup.env, model=self._session.state.model
             ).effort
-            self._server.change(asking=msgspec.structs.replace(asking, effort=effort))
+            self._server.change(asking=asking.at_effort(effort))
         return True
 
     def _take_variables(self, config: Config) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bridle.config.options import SessionOptions
+from bridle.engine.null_parts import NO_SERVERS
 from bridle.frontends.print.output import FrontEnd, PrintFrontEnd
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
@@ -192,8 +193,8 @@ class _Run:
         complain(str(error))
         return 1
 
-    def _servers(self) -> "McpServers | None":
-        return None if self._live is None else self._live.server.runtime.servers
+    def _servers(self) -> "McpServers":
+        return NO_SERVERS if self._live is None else self._live.server.runtime.servers
 
     async def _drain(self, output: Output) -> None:
         """Wait until the reader has everything; one that stalls is left behind after a signal."""
@@ -231,7 +232,7 @@ def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"")
     return HostProgram(setup, session, lambda frame: output.write(encode(frame)), read=read)
 
 
-def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], McpServers | None]") -> Channel:
+def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], McpServers]") -> Channel:
     """Where events and questions go."""
     tool = options.permission_prompt_tool
     if tool in (None, "stdio") or not options.is_attended:

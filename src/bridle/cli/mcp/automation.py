@@ -99,8 +99,7 @@ async def _call(
     options = SessionOptions(no_session_persistence=True, mcp_config=(given,), strict_mcp_config=True)
     host = Host(env={**env, "ENABLE_TOOL_SEARCH": "false"}, warn=_warn, tell=_warn, greets=False)
     async with open_session(options, _Typed(), host=host) as live:
-        if live.server.runtime.servers is not None:
-            await live.server.runtime.servers.settle()
+        await live.server.runtime.servers.settle()
         output = await OutsideCalls(live.session, lambda: live.server.runtime).run(tool.name, arguments)
     return {"content": output.content, "isError": output.is_error}
 

@@ -84,7 +84,7 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     host = Host(setup=setup, provider=provider, warn=complain, greets=False)
     async with open_session(options, _Silence(), host=host) as live:
         features = live.server.runtime.features.without("side_work")
-        runtime = msgspec.structs.replace(live.server.runtime, hooks=NoHooks(), features=features)
+        runtime = live.server.runtime.replaced(hooks=NoHooks(), features=features)
         await run_turn(live.session, Prompt(content=_PROMPT, origin=TYPED), runtime)
         briefing = runtime.briefing
     wanted = 1 if kind == "agent" else 0

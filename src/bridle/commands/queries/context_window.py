@@ -120,12 +120,11 @@ def _index_of(folder: str | None) -> tuple[MemoryFile, ...]:
     return (MemoryFile(path=os.path.join(folder or "", INDEX), kind="AutoMem", text=text),) if text else ()
 
 
-def skill_items(commands: Commands | None, skills: SessionSkills | None = None) -> list[Item]:
+def skill_items(commands: Commands, skills: SessionSkills | None = None) -> list[Item]:
     """The listing of skills and agents that the model gets, with the cost of each entry."""
-    known = () if commands is None else commands.all()
     # A long list is cut, so a skill may cost less than its description would, or nothing.
     listed = {} if skills is None else {**dict.fromkeys(skills.catalog.all(), 0), **skills.mentions()}
-    costs = [(each, listed.get(each.name, each.tokens)) for each in known]
+    costs = [(each, listed.get(each.name, each.tokens)) for each in commands.all()]
     return [Item(name=each.name, tokens=tokens, note=each.source) for each, tokens in costs if tokens]
 
 

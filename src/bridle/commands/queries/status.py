@@ -54,7 +54,7 @@ def _facts(context: CommandContext) -> Iterator[Fact]:
     yield Fact("Settings", ", ".join(sources) or "none")
     files = memory_files(runtime)
     yield Fact("Instructions", ", ".join(file.path for file in files) or "none")
-    states = () if runtime.servers is None else runtime.servers.status()
+    states = runtime.servers.status()
     if states:
         yield Fact("MCP servers", ", ".join(f"{state.name} ({state.status})" for state in states))
     if config.problems:

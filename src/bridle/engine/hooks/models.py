@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import replace
-
 from bridle.engine.loop import run_turn
+from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.side_calls import consult_beside
 from bridle.hooks.model_hooks import AskModel, RunAgent
@@ -80,17 +79,16 @@ def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
     )
     most = runtime.limits.max_budget_usd
     left = None if most is None else max(0.0, most - session.total_cost_usd)
-    return replace(
-        runtime,
+    return runtime.replaced(
         channel=_Silence(),
         workspace=workspace,
         toolbox=_ReadingTools(runtime.toolbox),
         briefing=_Orders(system),
         hooks=NoHooks(),
-        gate=replace(runtime.gate, persist=None),
-        records=replace(runtime.records, checkpoints=None),
-        asking=replace(runtime.asking, shape=None),
-        host=replace(runtime.host, arrivals=None),
+        gate=runtime.gate.without_persistence(),
+        records=runtime.records.without_checkpoints(),
+        asking=runtime.asking.in_shape(ANY_SHAPE),
+        host=runtime.host.without_arrivals(),
         limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
         features=runtime.features.for_hook_agent(),
     )

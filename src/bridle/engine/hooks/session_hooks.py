@@ -18,6 +18,7 @@ from bridle.engine.hooks.agent_hooks import AgentHooks
 from bridle.engine.hooks.conditions import covers
 from bridle.engine.hooks.effects import HookEffects
 from bridle.engine.hooks.models import ask_model, run_inspector
+from bridle.engine.null_parts import NO_SERVERS
 from bridle.engine.runtime import Runtime
 from bridle.hooks.background import BackgroundHooks
 from bridle.hooks.callback import callback_handler, run_function
@@ -327,7 +328,7 @@ class SessionHooks:
 
     async def _call_tool(self, call: HookCall) -> Reply:
         servers = self._parts().servers
-        usual = None if servers is None else tool_caller(servers)
+        usual = None if servers is NO_SERVERS else tool_caller(servers)
         return await mcp_tool_handler(self._basis.call_tool or usual)(call)
 
     def _context(self) -> HookContext:

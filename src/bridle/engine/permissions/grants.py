@@ -50,8 +50,6 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
 
 
 async def _persist(turn: Turn, update: PermissionUpdate) -> None:
-    if turn.runtime.gate.persist is None:
-        return
     try:
         await turn.runtime.gate.persist(update)
     except (ConfigError, OSError) as error:

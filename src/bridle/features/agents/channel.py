@@ -17,7 +17,15 @@ from bridle.types.event import (
     ThinkingDelta,
 )
 from bridle.types.hooks.events import HookEvent, Stop, SubagentStop
-from bridle.types.hooks.outcome import NOTHING_SAID, AgentState, AskHost, HookOutcome, Hooks
+from bridle.types.hooks.outcome import (
+    NOTHING_SAID,
+    AgentState,
+    AskHost,
+    EndReason,
+    HookOutcome,
+    Hooks,
+    StartSource,
+)
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
 from bridle.types.services.checkpoints import Checkpoints, Rewound
 from bridle.types.workspace import Workspace
@@ -90,6 +98,12 @@ class AgentView:
         """The reminder of its definition, which is repeated at every step, and then what its hooks add."""
         reminder = () if self._reminder is None else (f"<system-reminder>{self._reminder}</system-reminder>",)
         return (*reminder, *self._hooks.collect())
+
+    async def fire_session_start(self, source: StartSource) -> None:
+        """Nothing to do: an agent begins no session."""
+
+    async def fire_session_end(self, reason: EndReason = "other") -> None:
+        """Nothing to do: an agent ends no session."""
 
     def begin_turn(self, prompt_id: str) -> None:
         self._hooks.begin_turn(prompt_id)

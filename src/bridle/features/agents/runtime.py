@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.cache_watch import CacheWatch
+from bridle.engine.null_parts import NO_ARRIVALS
 from bridle.engine.runtime import Arrivals, Briefing, Limits, Records, Runtime
 from bridle.engine.side_calls import charged_to
 from bridle.features.agents.channel import AgentView, SharedCheckpoints
@@ -27,7 +28,7 @@ class AgentParts(Struct, frozen=True, kw_only=True):
     channel: Channel
     stopped: Callable[[Stop], SubagentStop]
     """Its stop as that of a subagent."""
-    arrivals: Arrivals | None = None
+    arrivals: Arrivals = NO_ARRIVALS
     toolbox: Toolbox | None = None
     """What it chooses its tools from, where that is not what the lead has."""
     extra_tools: Callable[[], Sequence[Tool]] | None = None
@@ -64,8 +65,7 @@ def agent_runtime(lead: Runtime, work: Assignment, own: AgentParts) -> Runtime:
     if definition.auto_compact_window is not None:
         habits = msgspec.structs.replace(habits, window=definition.auto_compact_window)
     toolbox = base if work.fork else _tools(AgentToolbox(base, selection.takes), work)
-    return msgspec.structs.replace(
-        lead,
+    return lead.replaced(
         provider=charged_to(lead.provider, definition.name),
         channel=own.channel,
         workspace=workspace,
@@ -73,9 +73,9 @@ def agent_runtime(lead: Runtime, work: Assignment, own: AgentParts) -> Runtime:
         briefing=lead.briefing
         if work.fork
         else _briefing(lead, work, own, cwd=workspace.cwd, toolbox=toolbox),
-        asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None, shape=work.shape),
-        host=msgspec.structs.replace(lead.host, arrivals=own.arrivals, defers=False),
-        sources=msgspec.structs.replace(lead.sources, restore=()),
+        asking=lead.asking.for_agent(work.effort, work.shape),
+        host=lead.host.for_agent(own.arrivals),
+        sources=lead.sources.for_agent(),
         hooks=AgentView(hooks, own.stopped, reminder=definition.reminder),
         limits=Limits(
             max_turns=definition.max_turns,
@@ -102,8 +102,7 @@ def _records(lead: Runtime, work: Assignment) -> Records:
 
 def _tools(own: Toolbox, work: Assignment) -> Toolbox:
     """Its tools, and the one that takes its answer where that must have a shape."""
-    shape = work.shape
-    return own if shape is None else JoinedToolbox(own, lambda: (shape.tool,))
+    return JoinedToolbox(own, lambda: work.shape.tools) if work.shape.tools else own
 
 
 def _effort(lead: Runtime, work: Assignment) -> str | None:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from bridle.engine.assignment import Assignment
 from bridle.engine.permissions.grants import grant
 from bridle.engine.turn import Turn
@@ -313,8 +311,7 @@ async def agree(
     agents: "Agents", lead: Turn, updates: tuple[Mapping[str, Any], ...], *, without: str | None = None
 ) -> None:
     """What the user allows for one agent applies to the session and to its other agents."""
-    gate = msgspec.structs.replace(lead.runtime.gate, persist=None)
-    runtime = msgspec.structs.replace(lead.runtime.without_shape(), gate=gate)
+    runtime = lead.runtime.without_shape().replaced(gate=lead.runtime.gate.without_persistence())
     await grant(Turn(lead.session, lead.prompt, runtime), updates)
     for given in updates:
         try:

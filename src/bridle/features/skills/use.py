@@ -165,7 +165,7 @@ async def load(
     run = None if served else _shell(skills, skill, inside, counts=counts)
     expanded = await expand(skill, arguments, circumstances, run)
     beside: tuple[UserBlock, ...] = ()
-    if runtime.sources.attach is not None and not served:
+    if not served:
         beside = await _mentioned(expanded, skill, inside, typed=typed)
     if counts:
         _add_hooks(skills, skill, turn)
@@ -184,9 +184,7 @@ async def _mentioned(expanded: Expanded, skill: Skill, inside: Turn, *, typed: b
     What arguments name, alone or together with words of the skill, is read as the model would read it, unless
     the user typed them: the model chooses the arguments of its calls.
     """
-    attach = inside.runtime.sources.attach
-    assert attach is not None
-    own = _reader(skill, inside)
+    attach, own = inside.runtime.sources.attach, _reader(skill, inside)
     prompt = Prompt(content=expanded.fixed, origin=inside.prompt.origin)
     if "@" in expanded.fixed:
         prompt = await attach(own, prompt)

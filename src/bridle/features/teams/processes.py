@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.engine.assignment import Assignment
+from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.turn import Turn
 from bridle.engine.worktrees import AgentWorktree, close_agent_worktree
 from bridle.features.agents.mailbox import agent_mailbox
@@ -348,7 +349,7 @@ def _bound_to_us(work: Assignment) -> str | None:
     """Why only this process can run an agent."""
     definition = work.definition
     bound = {"hooks": definition.hooks, "MCP servers": definition.mcp_servers, "skills": definition.skills}
-    if work.fork or work.shape is not None:
+    if work.fork or work.shape is not ANY_SHAPE:
         return "it depends on the conversation that started it"
     named = [what for what, there in bound.items() if there]
     return f"its definition brings {' and '.join(named)} of its own" if named else None

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bridle.context.single_line import one_line
 from bridle.engine.assignment import Assignment
+from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.permissions.run_rules import objection
 from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.start import effort_of, model_of, new_agent_id
@@ -64,7 +65,7 @@ class Request(Struct, frozen=True, kw_only=True):
             model=self.model,
             effort=self.effort,
             background=True,
-            shape=None if self.schema is None else AnswerShape(self.schema),
+            shape=ANY_SHAPE if self.schema is None else AnswerShape(self.schema),
         )
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import msgspec
-
 from bridle.engine.turn import Turn
 from bridle.types.channel import Channel
 from bridle.types.event import AssistantReplied, Event, FromAgent
@@ -32,10 +30,9 @@ def lead_of(turn: Turn, answered: Callable[[str], None]) -> Turn:
     runtime, before = turn.runtime, turn.runtime.workspace
     workspace = Workspace(before.start, tasks=lambda: before.tasks, extra_roots=before.roots[1:])
     workspace.cwd, workspace.origins = before.cwd, before.origins
-    own = msgspec.structs.replace(
-        runtime.without_shape(),
+    own = runtime.without_shape().replaced(
         channel=RunChannel(runtime.channel, answered),
         workspace=workspace,
-        host=msgspec.structs.replace(runtime.host, arrivals=None),
+        host=runtime.host.without_arrivals(),
     )
     return Turn(turn.session, turn.prompt, own)

@@ -102,9 +102,7 @@ class LocalSession:
         if id in self._server.waiting() or any(entry["uuid"] == id for entry in self._session.entries):
             return {"queued": False}  # It was sent again after it had long been taken up.
         prompt = Prompt(content=text, uuid=id, origin=Origin(source="remote", who=who))
-        commands = self._server.runtime.commands
-        if commands is not None:
-            check_commands(prompt, commands)
+        check_commands(prompt, self._server.runtime.commands)
         self._senders[id] = who
         while len(self._senders) > _MOST_SENDERS:
             del self._senders[next(iter(self._senders))]

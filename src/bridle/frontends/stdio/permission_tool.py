@@ -24,7 +24,7 @@ from bridle.types.services.mcp import McpServers
 class PermissionToolChannel:
     """A channel whose questions about calls go to `mcp__server__tool`."""
 
-    def __init__(self, channel: Channel, tool: str, servers: Callable[[], McpServers | None]) -> None:
+    def __init__(self, channel: Channel, tool: str, servers: Callable[[], McpServers]) -> None:
         self._channel = channel
         _, self._server, self._tool = tool.split("__", 2)
         self._servers = servers
@@ -45,12 +45,9 @@ class PermissionToolChannel:
                 return await self._channel.ask(question)
 
     async def _call(self, tool: str, input: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | Refused:
-        servers = self._servers()
-        if servers is None:
-            return _unusable(f"there is no MCP server {self._server}")
         request = {"tool_name": tool, "input": dict(input), "tool_use_id": call_id}
         try:
-            answer = await servers.call(self._server, self._tool, request, call_id=call_id)
+            answer = await self._servers().call(self._server, self._tool, request, call_id=call_id)
         except McpError as error:
             return _unusable(str(error))
         texts = [

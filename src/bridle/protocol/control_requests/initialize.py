@@ -4,8 +4,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.feature import AGENTS
@@ -55,7 +53,7 @@ async def initialize(dispatcher: ControlDispatcher, request: Mapping[str, Any]) 
 
 def _take_over(dispatcher: ControlDispatcher, offer: HostOptions) -> None:
     """Let the parts of the session have what the host brings for them."""
-    dispatcher.server.change(host=replace(dispatcher.runtime.host, offer=offer))
+    dispatcher.server.change(host=dispatcher.runtime.host.offering(offer))
     dispatcher.server.alias_tools(offer.tool_aliases)
     runtime, brought = dispatcher.runtime, offer.servers
     if (agents := runtime.features.find(AGENTS)) is not None:
@@ -63,9 +61,8 @@ def _take_over(dispatcher: ControlDispatcher, offer: HostOptions) -> None:
             runtime.channel.emit(Noticed(problem, "warning"))
     if (skills := runtime.features.find(SESSION_SKILLS)) is not None:
         skills.restrict(offer.skills)
-    if runtime.servers is not None:
-        runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
-        take_policies(dispatcher, {name: brought.configs.get(name) for name in brought.names}, anew=False)
+    runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
+    take_policies(dispatcher, {name: brought.configs.get(name) for name in brought.names}, anew=False)
 
 
 def _keep_prompt(dispatcher: ControlDispatcher, wanted: Any) -> None:
@@ -82,8 +79,7 @@ def _keep_prompt(dispatcher: ControlDispatcher, wanted: Any) -> None:
 
 
 def _server_names(dispatcher: ControlDispatcher) -> set[str]:
-    servers = dispatcher.runtime.servers
-    return set() if servers is None else {state.name for state in servers.status()}
+    return {state.name for state in dispatcher.runtime.servers.status()}
 
 
 def read_offer(request: Mapping[str, Any]) -> HostOptions:
@@ -122,10 +118,9 @@ def agents_of(runtime: Runtime) -> list[Frame]:
     ]
 
 
-def listed_commands(commands: Commands | None) -> list[Frame]:
+def listed_commands(commands: Commands) -> list[Frame]:
     """The commands that a host may offer its user."""
-    listed = () if commands is None else commands.all()
-    return [dict(each.listing()) for each in listed if not (each.hidden or each.screen_only)]
+    return [dict(each.listing()) for each in commands.all() if not (each.hidden or each.screen_only)]
 
 
 def _answer(dispatcher: ControlDispatcher) -> Frame:

@@ -17,8 +17,7 @@ _SECRET = ("env", "headers", "headersHelper", "oauth", "authToken")
 
 async def mcp_status(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     del request
-    servers = dispatcher.runtime.servers
-    return {"mcpServers": [status_of(state) for state in servers.status()] if servers is not None else []}
+    return {"mcpServers": [status_of(state) for state in dispatcher.runtime.servers.status()]}
 
 
 async def mcp_reconnect(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -37,9 +36,6 @@ async def mcp_set_servers(dispatcher: ControlDispatcher, request: Mapping[str, A
     wanted = request.get("servers")
     if not isinstance(wanted, dict):
         raise UsageError("servers must be an object: {name: configuration}.")
-    if dispatcher.runtime.servers is None:
-        problem = "MCP servers cannot be added to this session."
-        return {"added": [], "removed": [], "errors": dict.fromkeys(wanted, problem)}
     take_policies(dispatcher, wanted, anew=True)
     done = await dispatcher.runtime.servers.set_servers(wanted)
     return {"added": list(done.added), "removed": list(done.removed), "errors": dict(done.errors)}
@@ -70,8 +66,8 @@ async def mcp_call(dispatcher: ControlDispatcher, request: Mapping[str, Any]) ->
     """Call a tool of a server for the host, without asking for permission."""
     name, arguments = str(request.get("tool")), request.get("arguments")
     servers = dispatcher.runtime.servers
-    found = _find_tool(servers, name) if servers is not None else None
-    if servers is None or found is None:
+    found = _find_tool(servers, name)
+    if found is None:
         raise UsageError(f"There is no tool {name} on any connected MCP server.")
     state, tool = found
     if state.source == "sdk":
@@ -116,7 +112,7 @@ def _tool(tool: ToolFacts) -> Frame:
 
 def _known(dispatcher: ControlDispatcher, name: object) -> tuple[McpServers, str]:
     servers = dispatcher.runtime.servers
-    if servers is None or name not in {state.name for state in servers.status()}:
+    if name not in {state.name for state in servers.status()}:
         raise UsageError(f"Server not found: {name}")
     return servers, str(name)
 

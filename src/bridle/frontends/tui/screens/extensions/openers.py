@@ -27,11 +27,10 @@ async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenSc
     """MCP servers."""
 
     async def read() -> list[ServerRow]:
-        known = context.runtime.servers
         costs = _tool_costs(context)
         return [
             ServerRow(state=state, costs=costs.get(state.name, {}))
-            for state in (known.status() if known is not None else ())
+            for state in context.runtime.servers.status()
         ]
 
     return renewed(mcp_view(await read(), do=screen.do), read)
