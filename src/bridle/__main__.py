@@ -1,5 +1,6 @@
 """The entry of the program; the quickest questions are answered before anything else is imported."""
 
+import os
 import sys
 
 
@@ -7,9 +8,9 @@ def main() -> int:
     argv = sys.argv[1:]
     if argv in (["--version"], ["-v"]):
         from bridle.cli.say import say
-        from bridle.version import COMPATIBLE_WITH, __version__
+        from bridle.version import version_line
 
-        return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
+        return say(version_line(for_people=os.isatty(1)))
     import gc
 
     # Nothing that start-up makes is garbage, and looking for it takes time; print mode turns it on again.

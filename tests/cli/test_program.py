@@ -8,15 +8,34 @@ from pathlib import Path
 
 import pytest
 
+from bridle.cli.flags import MODE_NAMES, SUBCOMMANDS
 from bridle.version import COMPATIBLE_WITH, __version__
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Done, Program
+from tests.fakes.terminal import PtyProgram
 
 
 @pytest.mark.parametrize("flags", [("--version",), ("-v",), ("-p", "--version")])
 async def test_version_leads_with_the_release_that_hosts_compare(tmp_path: Path, flags: tuple[str, ...]):
     done = await Program(tmp_path).run(*flags)
     assert (done.code, done.out, done.err) == (0, f"{COMPATIBLE_WITH} (bridle {__version__})\n", "")
+
+
+async def test_version_at_a_terminal_leads_with_the_name(tmp_path: Path):
+    program = Program(tmp_path)
+    for flags in (["--version"], ["-p", "--version"]):
+        argv = [sys.executable, "-m", "bridle", *flags]
+        async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
+            assert await terminal.ended() == 0
+            assert terminal.output.decode().strip() == (
+                f"bridle {__version__} (compatible with Claude Code {COMPATIBLE_WITH})"
+            )
+
+
+async def test_help_lists_every_command_and_mode(tmp_path: Path):
+    done = await Program(tmp_path).run("--help")
+    assert not [name for name in SUBCOMMANDS if f"\n  {name} " not in done.out]
+    assert not [mode for mode in MODE_NAMES if mode != "manual" and mode not in done.out]
 
 
 async def test_help_says_how_to_begin(tmp_path: Path):

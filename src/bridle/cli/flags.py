@@ -77,7 +77,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         ("--permission-mode",),
         "value",
-        "default, acceptEdits, plan, dontAsk or bypassPermissions",
+        "default, acceptEdits, plan, auto, dontAsk or bypassPermissions",
         "mode",
         choices=MODE_NAMES,
     ),
@@ -111,7 +111,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--max-turns",), "value", "stop after this many model calls", "n"),
     Flag(("--max-budget-usd",), "value", "stop when the session has cost this much", "amount"),
     Flag(("--max-total-tokens",), "value", "stop when one prompt has used this many tokens", "n"),
-    Flag(("--effort",), "value", "low, medium, high, xhigh or max", "level", choices=EFFORTS),
+    Flag(("--effort",), "value", "low, medium, high, xhigh, max or ultracode", "level", choices=EFFORTS),
     Flag(
         ("--thinking",), "value", "adaptive or disabled", "mode", choices=("adaptive", "enabled", "disabled")
     ),

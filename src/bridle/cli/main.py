@@ -65,9 +65,9 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
 
         return say(text())
     if args.on("version"):
-        from bridle.version import COMPATIBLE_WITH, __version__
+        from bridle.version import version_line
 
-        return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
+        return say(version_line(for_people=os.isatty(1)))
     if args.on("background") or args.has("exec"):
         return _start_in_background(args, env)
     if not is_headless(args):

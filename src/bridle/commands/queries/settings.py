@@ -9,12 +9,22 @@ from msgspec import Struct
 from bridle.config.explain import Statement, explain, known_keys
 from bridle.config.load import Config
 from bridle.config.schema import Settings
-from bridle.config.settings_table import DEFAULTS
+from bridle.config.settings_table import DEFAULTS, ROWS
 from bridle.config.validate import alternatives, check, is_struct
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 
 Kind = Literal["switch", "choice", "number", "text", "list", "table"]
+Scope = Literal["user", "project", "local"]
+
+NO_EFFECT = "No effect in bridle"
+COMMON = (
+    "model", "effortLevel", "permissions.defaultMode", "theme", "editorMode", "outputStyle", "language",
+    "autoCompactEnabled", "alwaysThinkingEnabled", "autoMemoryEnabled", "promptSuggestionEnabled", "verbose",
+    "tui", "preferredNotifChannel", "prefersReducedMotion", "sandbox.enabled", "cleanupPeriodDays",
+)  # fmt: skip
+"""What people change most, listed first."""
+_SCOPES: dict[str, Scope] = {"userSettings": "user", "projectSettings": "project", "localSettings": "local"}
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
@@ -29,11 +39,39 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     statements: tuple[Statement, ...] = ()
     """What each source says about it, the lowest first."""
+    meaning: str = ""
+    default: Any = None
+    """What counts if no source sets it; None if that depends on the machine or is nothing."""
+    no_effect: str = ""
+    """Why it does nothing in bridle."""
 
     @property
     def group(self) -> str:
-        """The first part of a dotted key."""
-        return self.key.partition(".")[0] if "." in self.key else ""
+        """Where it is listed: with those that are often changed, by the first part of its key, or last."""
+        if self.no_effect:
+            return NO_EFFECT
+        if self.key in COMMON:
+            return "Common"
+        return self.key.partition(".")[0] if "." in self.key else "More"
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """Its place in the list."""
+        if self.no_effect:
+            return (3, 0, "")
+        if self.key in COMMON:
+            return (0, COMMON.index(self.key), "")
+        return (2, 0, self.group) if "." in self.key else (1, 0, "")
+
+    @property
+    def scope(self) -> Scope:
+        """The file in which a change counts: the one that sets it now, else the user's."""
+        return _SCOPES.get(self.source, "user")
+
+    def said_in(self, scope: Scope) -> Any:
+        """The value that the file of a scope sets; None if it sets none."""
+        sources = [source for source, each in _SCOPES.items() if each == scope]
+        return next((each.value for each in reversed(self.statements) if each.source in sources), None)
 
     @property
     def is_locked(self) -> bool:
@@ -84,6 +122,9 @@ def _rows(config: Config) -> Iterator[SettingRow]:
             file="" if winner is None else winner.file,
             choices=_choices(type),
             statements=() if winner is None else found.statements,
+            meaning=ROWS[key].meaning if key in ROWS else "",
+            default=DEFAULTS.get(key),
+            no_effect=ROWS[key].no_effect if key in ROWS else "",
         )
 
 

@@ -92,7 +92,7 @@ async def test_a_setting_that_is_switched_in_the_view_is_saved_and_shown(tmp_pat
         assert isinstance(await commanded.run(line), Says)
     await named.renew()
     assert '"autoCompactEnabled"' in commanded.user_settings()
-    assert "userSettings" in shown.text
+    assert "✓ user: off" in shown.text
 
 
 async def test_a_rule_that_is_added_in_the_view_counts_and_is_shown(tmp_path: Path):

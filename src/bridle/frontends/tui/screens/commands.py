@@ -60,8 +60,9 @@ def commands_for(wanted: Any) -> tuple[str, ...]:
             return (f"/add-dir {path}" if scope == "session" else f"/add-dir --{scope} {path}",)
         case RemoveFolder(path=path):
             return (f"/remove-dir {path}",)
-        case SetSetting(key, value):
-            return (f"/config {shlex.quote(f'{key}={_value(value)}')}",)
+        case SetSetting(key, value, scope):
+            flag = "" if scope == "user" else f"--{scope} "
+            return (f"/config {flag}{shlex.quote(f'{key}={_value(value)}')}",)
         case ChooseModel():
             effort = (f"/effort {wanted.effort}",) if wanted.effort else ()
             return (f"/model {wanted.id}{' s' if wanted.session_only else ''}", *effort)

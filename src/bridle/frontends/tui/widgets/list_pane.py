@@ -52,6 +52,8 @@ class Command(Struct, Generic[T], frozen=True, kw_only=True):
     """What is wrong with a typed answer; empty when it will do."""
     choices: Callable[[T | None], Sequence[tuple[str, str]]] = lambda _: ()
     """Values and names of which one is chosen."""
+    chosen: Callable[[T], str] = lambda _: ""
+    """The value of the choice that is selected at first."""
     confirm: str = ""
     """A question to be answered with y."""
     doubt: Callable[[T | None, CommandInput], str] = lambda _item, _given: ""
@@ -304,8 +306,13 @@ class ListPane(Generic[T]):
         return None if command.alone else self.picker.current
 
     def _choices(self, command: Command[T]) -> Picker[str] | None:
-        offered = command.choices(self._subject(command))
-        return Picker([Item(value=value, label=name) for value, name in offered]) if offered else None
+        subject = self._subject(command)
+        offered = command.choices(subject)
+        if not offered:
+            return None
+        now = "" if subject is None else command.chosen(subject)
+        at = next((at for at, (value, _) in enumerate(offered) if value == now), 0)
+        return Picker([Item(value=value, label=name) for value, name in offered], selected=at)
 
 
 def _is_typed(key: str) -> bool:
