@@ -146,7 +146,7 @@ async def test_slow_reviewer_leaves_it_to_a_person(tmp_path: Path):
 
 async def test_nothing_is_asked_when_the_money_is_spent(tmp_path: Path):
     turn = _turn(tmp_path, [], limits=Limits(max_budget_usd=0.01))
-    turn.spend("model-a", msgspec.convert({"input": 10_000}, type(turn.usage)), main=True)
+    turn.spend("model-a", msgspec.convert({"input": 10_000}, type(turn.usage)))
     decision = await _judged(turn)
     assert isinstance(decision, Ask) and "budget" in decision.reason
 

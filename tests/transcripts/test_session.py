@@ -125,15 +125,35 @@ def test_a_result_is_never_written_before_its_call(tmp_path: Path):
     session.say_user([result_block("a", "ok")], data="ok")
     session.say_assistant(message("m", call("b")))
     session.finish_message("m", stop_reason="tool_use", usage={})
-    assert [row["type"] for row in lines(tmp_path)] == ["user", "assistant", "user", "assistant"]
-    assert [row["message"].get("stop_reason") for row in lines(tmp_path)] == [None, None, None, "tool_use"]
+    rows = [row for row in lines(tmp_path) if "uuid" in row]
+    assert [row["type"] for row in rows] == ["user", "assistant", "user", "assistant"]
+    assert {row["message"].get("stop_reason", "") for row in rows} == {"", "tool_use"}
 
 
-def test_flush_writes_a_call_before_its_tool_starts(tmp_path: Path):
+def test_a_call_is_safe_before_its_tool_starts_and_its_row_waits_for_the_usage(tmp_path: Path):
     session = open_session(tmp_path)
+    session.say_user("q")
     session.say_assistant(message("m", call("a")))
-    session.flush()
-    assert len(lines(tmp_path)) == 1
+    session.secure()
+    session.secure()
+    (_, pending) = lines(tmp_path)
+    assert (pending["type"], len(pending["rows"])) == ("bridle-pending", 1)
+    (entry,) = [each for each in load(str(tmp_path / "s.jsonl")).entries if each["type"] == "assistant"]
+    assert entry["message"]["content"] == [call("a")]
+    session.finish_message("m", stop_reason="tool_use", usage={"output_tokens": 7}, usd=0.5)
+    loaded = load(str(tmp_path / "s.jsonl"))
+    assert not loaded.pending and len(loaded.entries) == 2
+    row = lines(tmp_path)[-1]
+    assert (row["costUSD"], row["message"]["usage"]) == (0.5, {"output_tokens": 7})
+
+
+def test_rows_that_were_withdrawn_before_the_answer_was_whole_do_not_come_back(tmp_path: Path):
+    session = open_session(tmp_path)
+    session.say_user("q")
+    entry = session.say_assistant(message("m", call("a")))
+    session.secure()
+    session.withdraw([entry["uuid"]])
+    assert [each["type"] for each in load(str(tmp_path / "s.jsonl")).entries] == ["user"]
 
 
 async def test_sync_and_close_write_what_waits(tmp_path: Path):
@@ -143,7 +163,25 @@ async def test_sync_and_close_write_what_waits(tmp_path: Path):
     assert len(lines(tmp_path)) == 1
     session.say_assistant(message("n", text("y")))
     session.close()
-    assert len(lines(tmp_path)) == 2
+    rows = [row for row in lines(tmp_path) if "uuid" in row]
+    assert [row["message"]["id"] for row in rows] == ["m", "n"]
+
+
+def test_what_answers_cost_before_a_crash_is_part_of_the_cost_after_it(tmp_path: Path):
+    session = open_session(tmp_path)
+    session.say_user("q")
+    session.record_cost("a", Usage(output=1), 0.25, context_window=9, max_output=9)
+    session.save_cost()
+    for name in ("m", "n"):
+        session.say_assistant(message(name, text("x")))
+        session.say_assistant(message(name, text("y")))
+        session.finish_message(name, stop_reason="end_turn", usage={"output_tokens": 3}, usd=0.5)
+    session.note_call(message("side", text("")), purpose="notes", usd=0.125)
+    cost = load(str(tmp_path / "s.jsonl")).cost
+    assert cost.usd == 0.25 + 0.5 + 0.5 + 0.125
+    session.record_cost("a", Usage(output=6), 1.125, context_window=9, max_output=9)
+    session.close()
+    assert load(str(tmp_path / "s.jsonl")).cost.usd == 1.375
 
 
 def test_api_errors_are_written_at_once_and_not_sent(tmp_path: Path):

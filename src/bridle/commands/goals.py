@@ -48,6 +48,7 @@ async def _look(input: dict[str, Any], context: CommandContext) -> dict[str, Any
     if kept.condition is None:
         return {}
     question = Consultation(
+        purpose="goal",
         prompt=f"<goal>\n{kept.condition}\n</goal>\n<conversation>\n{_evidence(context)}\n</conversation>",
         system=_JUDGE,
         max_tokens=_VERDICT_TOKENS,

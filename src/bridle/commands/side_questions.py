@@ -3,13 +3,12 @@
 from bridle.commands.context import CommandContext
 from bridle.engine.limits import money_limit
 from bridle.engine.request import request_for
+from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
 from bridle.types.block import SentMessage, text_of
 from bridle.types.errors import ToolError
 from bridle.types.history import History
-from bridle.types.model import Completed
 from bridle.types.turn import Prompt
-from bridle.types.usage import Usage
 
 _MOST_TOKENS = 4_096
 _NOTE = "\n\n(This is a question on the side. Answer from what you know already and call no tools.)"
@@ -27,11 +26,10 @@ async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST
         raise ToolError(" ".join(objection.errors))
     asked: SentMessage = {"role": "user", "content": question + _NOTE}
     request = request_for(turn, _settled(context).extended(asked), max_tokens=max(most, _MOST_TOKENS))
-    async for event in context.runtime.provider.stream(request):
-        if isinstance(event, Completed):
-            turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
-            return text_of(event.message["content"]).strip() or "The model said nothing."
-    raise ToolError("The model gave no answer; try again.")
+    answer = await whole_answer(context.session, context.runtime, request, purpose="side question")
+    if answer is None:
+        raise ToolError("The model gave no answer; try again.")
+    return text_of(answer["content"]).strip() or "The model said nothing."
 
 
 def _settled(context: CommandContext) -> History:

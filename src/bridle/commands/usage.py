@@ -5,9 +5,11 @@ import html
 import os
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date, datetime
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.spending import DayCost, cost_by_day, session_cost
+from bridle.commands.queries.usage_records import UsageRecords, usage_records
 from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.host.files import make_folders, write_atomic
@@ -37,13 +39,20 @@ async def days_of(context: CommandContext, days: int) -> tuple[DayCost, ...]:
     return await asyncio.to_thread(cost_by_day, context.env, days=days, own_models=own)
 
 
+async def usage_since(context: CommandContext, first: date) -> UsageRecords:
+    """What all conversations on this machine have used since a day."""
+    own = context.settings.config().raw.get("bridleModels")
+    begin = datetime.combine(first, datetime.min.time()).timestamp()
+    return await asyncio.to_thread(usage_records, context.env, since=begin, own_models=own)
+
+
 async def insights(arguments: str, context: CommandContext) -> CommandResult:
     days = _days(arguments, usual=_REPORT_DAYS)
     found = await days_of(context, days)
     path = os.path.join(config_home(context.env), "usage-data", "report.html")
     make_folders(os.path.dirname(path), private=True)
     await asyncio.to_thread(write_atomic, path, report(found).encode(), mode=0o600)
-    return Says(f"The report on {days} days is in {path}.")
+    return Says(f"The report on {_counted(days, 'day')} is in {path}.")
 
 
 def session_text(session: Session) -> str:
@@ -67,7 +76,7 @@ def days_text(found: Sequence[DayCost]) -> str:
     tokens = max((day.tokens for day in found), default=0)
     if not tokens:
         return ""
-    lines = [f"Last {len(found)} days, all sessions: ${sum(day.usd for day in found):.2f}"]
+    lines = [f"Last {_counted(len(found), 'day')}, all sessions: ${sum(day.usd for day in found):.2f}"]
     for day in found:
         share = day.usd / most if most else day.tokens / tokens
         lines.append(
@@ -93,10 +102,14 @@ def report(found: Sequence[DayCost]) -> str:
         "<!doctype html><meta charset=utf-8><title>bridle: your sessions</title>"
         "<style>body{font:15px system-ui;margin:2em}td{padding:2px 12px}"
         "div{background:#4a7;height:12px}</style>"
-        f"<h1>Last {len(found)} days</h1>"
+        f"<h1>Last {_counted(len(found), 'day')}</h1>"
         f"<table><tr><th>Day<th><th>Cost<th>Tokens<th>Sessions<th>Prompts{bars}</table>"
         f"<h2>Models</h2><table>{rows}</table>"
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _days(arguments: str, *, usual: int) -> int:

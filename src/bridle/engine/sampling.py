@@ -29,6 +29,7 @@ async def sample_for(
     messages = _messages(params.get("messages"))
     system, most = params.get("systemPrompt"), params.get("maxTokens")
     question = Consultation(
+        purpose="MCP sampling",
         prompt=messages[-1][1],
         system=system[:_MOST_CHARS] if isinstance(system, str) else "",
         max_tokens=min(most, _MOST_TOKENS) if isinstance(most, int) and most > 0 else 1_024,

@@ -9,7 +9,16 @@ from bridle.transcripts.session import Session
 from bridle.types.block import AssistantMessage, text_block
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.history import History, SentMessage
-from bridle.types.model import Completed, ModelRequest, Provider, Thinking
+from bridle.types.model import (
+    Completed,
+    FallbackStarted,
+    ModelRequest,
+    Noted,
+    Provider,
+    Restarted,
+    Started,
+    Thinking,
+)
 from bridle.types.tool import Consultation
 from bridle.types.usage import Usage
 
@@ -53,17 +62,65 @@ async def consult_beside(
         cache=False,
     )
     try:
-        async for event in runtime.provider.stream(request):
-            if isinstance(event, Completed):
-                usage = Usage.from_api(event.message["usage"])
-                record_spend(session, runtime, event.message["model"], usage)
-                return event.message
+        answer = await whole_answer(session, runtime, request, purpose=question.purpose)
     except ProviderError as error:
         raise ToolError(f"A side request to a model failed: {error}") from error
-    raise ToolError("A side request to a model got no answer; try again.")
+    if answer is None:
+        raise ToolError("A side request to a model got no answer; try again.")
+    return answer
 
 
-def charged_to(provider: Provider, agent: str, source: str | None = None) -> Provider:
-    """The provider for the calls of an agent, or for one source, where calls are counted."""
+async def whole_answer(
+    session: Session,
+    runtime: Runtime,
+    request: ModelRequest,
+    *,
+    purpose: str,
+    provider: Provider | None = None,
+) -> AssistantMessage | None:
+    """The answer to a request on the side, None when the stream ends without one.
+
+    What it cost is added to the session and noted in its transcript under `purpose`, also for an answer that
+    was cut or began anew.
+
+    Raises:
+        ProviderError: the model could not answer.
+    """
+    begun: AssistantMessage | None = None
+    request_id: str | None = None
+    try:
+        charged = provider or charged_to(runtime.provider, None, source=purpose)
+        async for event in charged.stream(request):
+            match event:
+                case Started():
+                    begun, request_id = event.message, event.request_id
+                case Noted(message=message) if message is not None:
+                    begun = message
+                case Completed():
+                    begun = event.message
+                    return begun
+                case Restarted() | FallbackStarted():
+                    _count(session, runtime, begun, request_id, purpose)
+                    begun = None
+                case _:
+                    pass
+    finally:
+        _count(session, runtime, begun, request_id, purpose)
+    return None
+
+
+def _count(
+    session: Session, runtime: Runtime, message: AssistantMessage | None, request_id: str | None, purpose: str
+) -> None:
+    if message is None:
+        return
+    usd = record_spend(session, runtime, message["model"], Usage.from_api(message["usage"]))
+    named: AssistantMessage = {**message, "id": session.free_id(message["id"] or "side")}
+    session.note_call(named, purpose=purpose, request_id=request_id, usd=usd)
+    session.save_cost()
+
+
+def charged_to(provider: Provider, agent: str | None, source: str | None = None) -> Provider:
+    """The provider for the calls of another agent, or for one source, where calls are counted."""
     charged = getattr(provider, "charged_to", None)
     return provider if charged is None else charged(agent, source)

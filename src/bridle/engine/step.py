@@ -31,6 +31,7 @@ from bridle.types.event import (
     ThinkingDelta,
     Withdrawn,
 )
+from bridle.types.ids import new_uuid
 from bridle.types.model import (
     BlockClosed,
     BlockOpened,
@@ -53,6 +54,8 @@ from bridle.types.usage import Usage
 _HEARD = frozenset((FallbackStarted, BlockClosed))
 _NAMED = frozenset((Started, BlockOpened, BlockClosed, Completed))
 """Events with ids in them."""
+_WITHOUT_ROWS = "unfinished answer"
+"""What an answer is listed as that cost something and left nothing in the conversation."""
 _OF_CALLS = frozenset((*_NAMED, PieceArrived, Restarted))
 """Events that a call may consist of, or begin anew with."""
 
@@ -87,7 +90,6 @@ async def take_step(turn: Turn) -> StepEnd:
             await answer.stream(next_request(turn))
         except ProviderError as error:
             fault = error
-            answer.keep_partial_text()
         if money_limit(turn) is not None:
             calls.refuse(CALL_OVER_BUDGET)
         calls.release()
@@ -114,7 +116,11 @@ class Answer:
         self._turn = turn
         self._calls = calls
         self._message: AssistantMessage | None = None
+        self._reported: AssistantMessage | None = None
+        """The answer without its content, as far as the service has counted it."""
         self._request_id: str | None = None
+        self._row_request_id = ""
+        """In the transcript there always is one: by it other programs know the rows of one answer."""
         self._said: list[str] = []
         self._open_text: dict[int, list[str]] = {}
         self._asked = turn.runtime.clock()
@@ -141,15 +147,19 @@ class Answer:
                         await self._hear(event)
                     self._take(event)
         except asyncio.CancelledError:
-            self.keep_partial_text(aborted=True)
+            self._keep_partial_text(aborted=True)
+            raise
+        except ProviderError:
+            self._keep_partial_text()
             raise
         finally:
             turn.api_seconds += clock() - self._asked
             turn.answer_whole.set()
             self._count_unfinished()
+            turn.session.flush()
         turn.streaming = False
 
-    def keep_partial_text(self, *, aborted: bool = False) -> None:
+    def _keep_partial_text(self, *, aborted: bool = False) -> None:
         """Record the text of blocks that never closed, if something whole came before or the user cut it."""
         for pieces in self._open_text.values():
             if (text := "".join(pieces)).strip() and (aborted or self.blocks):
@@ -180,7 +190,10 @@ class Answer:
                 emit(Streamed(event.wire))
                 if event.block["type"] == "tool_use":
                     self._calls.expect(event.block["name"])
-            case PieceArrived() | Noted():
+            case PieceArrived():
+                emit(Streamed(event.wire))
+            case Noted():
+                self._reported = event.message or self._reported
                 emit(Streamed(event.wire))
             case BlockClosed():
                 self._close(event)
@@ -213,7 +226,9 @@ class Answer:
 
     def _start(self, event: Started) -> None:
         turn = self._turn
-        self._message, self._request_id = event.message, event.request_id
+        self._message = self._reported = event.message
+        self._request_id = event.request_id
+        self._row_request_id = event.request_id or f"req_{new_uuid()}"
         waited = round((turn.runtime.clock() - self._asked) * 1000)
         if turn.ttft_ms is None:
             turn.ttft_ms = waited
@@ -227,24 +242,29 @@ class Answer:
             self._calls.add(block, flaw=event.flaw, source=entry_uuid)
 
     def _complete(self, event: Completed) -> None:
-        message = event.message
-        self.stop_reason = message["stop_reason"]
-        self._turn.session.finish_message(
-            message["id"], stop_reason=message["stop_reason"], usage=message["usage"]
-        )
-        self._turn.spend(message["model"], Usage.from_api(message["usage"]), main=True)
-        note_size(self._turn, message, asked=self._sent)
-        self._counted = True
+        self.stop_reason = event.message["stop_reason"]
+        self._count(event.message)
+        note_size(self._turn, event.message, asked=self._sent)
 
     def _count_unfinished(self) -> None:
-        """An answer that was cut still cost what the service had counted when it began."""
-        if self._message is not None and not self._counted:
-            self._turn.spend(self._message["model"], Usage.from_api(self._message["usage"]), main=True)
-            self._counted = True
+        """An answer that was cut still cost what the service had counted until then."""
+        if self._message is not None and self._reported is not None and not self._counted:
+            self._count({**self._reported, "id": self._message["id"]})
+
+    def _count(self, message: AssistantMessage) -> None:
+        """Add an answer to the cost, and write its rows with what the service has reported."""
+        session = self._turn.session
+        usd = self._turn.spend(message["model"], Usage.from_api(message["usage"]))
+        has_rows = session.finish_message(
+            message["id"], stop_reason=message["stop_reason"], usage=message["usage"], usd=usd
+        )
+        if not has_rows:
+            session.note_call(message, purpose=_WITHOUT_ROWS, request_id=self._row_request_id, usd=usd)
+        self._counted = True
 
     def _say(self, block: AssistantBlock, *, aborted: bool = False) -> str:
         message: AssistantMessage = {**self._opened(), "content": [block]}
-        entry = self._turn.session.say_assistant(message, request_id=self._request_id)
+        entry = self._turn.session.say_assistant(message, request_id=self._row_request_id)
         self.blocks += 1
         if block["type"] == "text":
             self.text += block["text"]
@@ -268,7 +288,7 @@ class Answer:
             self._turn.session.withdraw(self._said)
             self._turn.runtime.channel.emit(Withdrawn(tuple(self._said)))
         self._count_unfinished()
-        self._said, self._message, self._counted = [], None, False
+        self._said, self._message, self._reported, self._counted = [], None, None, False
         self._open_text.clear()
         self.text, self.blocks, self.stop_reason = "", 0, None
 

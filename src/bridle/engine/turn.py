@@ -82,11 +82,10 @@ class Turn:
         """What counts now: the rules of the session and those of the command that began the turn."""
         return (*self.session.state.rules, *self.prompt.rules)
 
-    def spend(self, model: str, usage: Usage, *, main: bool) -> None:
-        """Count one model call, on the main thread or on the side."""
-        record_spend(self.session, self.runtime, model, usage)
-        if main:
-            self.usage += usage
+    def spend(self, model: str, usage: Usage) -> float:
+        """Count one answer of the conversation; what it cost."""
+        self.usage += usage
+        return record_spend(self.session, self.runtime, model, usage)
 
     def finish(self, ending: Ending) -> Outcome:
         """Report the result, exactly once."""
@@ -122,16 +121,12 @@ class Turn:
         return outcome
 
 
-def record_spend(session: Session, runtime: Runtime, model: str, usage: Usage) -> None:
-    """Add a model call to what a session has cost."""
+def record_spend(session: Session, runtime: Runtime, model: str, usage: Usage) -> float:
+    """Add a model call to what a session has cost; its price, 0 where none is known."""
     facts = runtime.facts(model)
-    session.record_cost(
-        model,
-        usage,
-        usd=facts.cost(usage),
-        context_window=facts.context_window,
-        max_output=facts.max_output,
-    )
+    usd = facts.cost(usage)
+    session.record_cost(model, usage, usd, context_window=facts.context_window, max_output=facts.max_output)
+    return usd
 
 
 def api_ending(error: ProviderError) -> Ending:

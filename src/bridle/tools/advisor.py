@@ -27,5 +27,10 @@ async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
         raise ToolError(f"The advisor {answer['model']} gave no answer; continue without it.")
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}\n[The advice was longer and is cut here.]"
-    data = {"advice": text, "model": answer["model"], "usage": answer["usage"]}
+    data = {
+        "advice": text,
+        "messageId": answer["id"],
+        "model": answer["model"],
+        "usage": answer["usage"],
+    }
     return ToolOutput(content=text, data=data)

@@ -16,7 +16,12 @@ class Cost(Struct, frozen=True):
 
     def plus(self, model: str, more: ModelSpend) -> "Cost":
         old = self.spend.get(model, ModelSpend())
-        new = ModelSpend(old.usage + more.usage, old.usd + more.usd, more.context_window, more.max_output)
+        new = ModelSpend(
+            old.usage + more.usage,
+            old.usd + more.usd,
+            more.context_window or old.context_window,
+            more.max_output or old.max_output,
+        )
         return Cost(self.usd + more.usd, {**self.spend, model: new})
 
 

@@ -1,7 +1,7 @@
 """Reads a transcript back, of any version and however it ended."""
 
 import os.path
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -9,7 +9,9 @@ from msgspec import Struct
 from bridle.transcripts.cost import Cost, from_note
 from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.line import decode_line
+from bridle.transcripts.pending_rows import restored
 from bridle.transcripts.shortened_results import replacements_in, shortened
+from bridle.transcripts.usage.unsaved_cost import UnsavedCost
 from bridle.types.entry import ConversationEntry, NoteEntry
 
 _LINKED_DEFAULTS: dict[str, Any] = {
@@ -40,6 +42,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     broken_lines: int
     replacements: Mapping[str, str] = {}
     """Results that were shortened later, by the id of their call."""
+    pending: Sequence[Mapping[str, Any]] = ()
+    """Rows at the end of the conversation that are not in the file as rows yet."""
 
 
 def load(path: str, *, sidechain: bool = False, team: bool = False) -> Loaded:
@@ -62,10 +66,14 @@ def gather(
     broken = 0
     went_back: tuple[int, Any] = (0, None)
     replacements: dict[str, str] = {}
-    for row in lines:
+    pending: list[dict[str, Any]] = []
+    unsaved = UnsavedCost()
+    for row in restored(lines, pending):
         if row is None:
             broken += 1
-        elif not isinstance(row.get("uuid"), str):
+            continue
+        unsaved.take(row)
+        if not isinstance(row.get("uuid"), str):
             notes[str(row.get("type"))] = row
             replacements |= replacements_in(row)
             if row.get("type") == "bridle-leaf":
@@ -87,9 +95,10 @@ def gather(
         chain=chain,
         entries=entries,
         notes=notes,
-        cost=from_note(notes.get("cost-state", {})),
+        cost=unsaved.added_to(from_note(notes.get("cost-state", {}))),
         broken_lines=broken,
         replacements=replacements,
+        pending=pending,
     )
 
 
@@ -102,7 +111,7 @@ def load_before(path: str, leaf: str) -> list[ConversationEntry]:
     rows: list[dict[str, Any]] = []
     at: int | None = None
     replaced: dict[str, str] = {}
-    for row in _read(path):
+    for row in restored(_read(path), []):
         if row is None or row.get("isSidechain"):
             continue
         if not isinstance(row.get("uuid"), str):
@@ -122,7 +131,12 @@ def opening(path: str) -> dict[str, Any] | None:
         OSError: the file cannot be read.
     """
     return next(
-        (row for row in _read(path) if row is not None and _is_sound(row) and _may_be_leaf(row)), None
+        (
+            row
+            for row in restored(_read(path), [])
+            if row is not None and _is_sound(row) and _may_be_leaf(row)
+        ),
+        None,
     )
 
 

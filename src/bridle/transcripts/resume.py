@@ -64,6 +64,7 @@ def resume(
     except SessionError:
         writer.close()
         raise
+    writer.append(loaded.pending)
     session = make_session(loaded.session_id, place, writer)
     session.restore(entries, loaded.cost)
     return _answered(session, loaded)

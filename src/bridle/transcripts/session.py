@@ -12,10 +12,12 @@ from msgspec import UNSET
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
 from bridle.transcripts.entry_ids import timestamp
+from bridle.transcripts.pending_rows import PendingRows
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of
 from bridle.types.entry import (
+    SIDE_CALL,
     AssistantEntry,
     ConversationEntry,
     LinkedEntry,
@@ -37,9 +39,9 @@ _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 class Session:
     """Entries are appended to memory and to the transcript at once, with one exception.
 
-    Rows of an answer that is still streaming wait in memory until `finish_message` knows their stop reason
-    and usage. Whatever else is said next, and `flush`, `sync` and `close`, writes them as they are, so that a
-    result never reaches the file before its call. Who starts a tool before that calls `flush` first.
+    Rows of an answer that is still streaming wait until `finish_message` knows their stop reason and usage,
+    and whatever is said meanwhile waits behind them. `secure` makes them survive the death of this process;
+    call it before a tool starts. `flush` and `close` write them as they are.
     """
 
     def __init__(
@@ -53,12 +55,15 @@ class Session:
         clock: Callable[[], float] = time.time,
         agent_id: str | None = None,
         payer: "Session | None" = None,
+        purpose: str | None = None,
     ) -> None:
         self.id = id or new_uuid()
         self.agent_id = agent_id
         """The agent whose conversation this is; None on the main thread."""
         self._payer = payer
         """Whose costs are ours too."""
+        self._purpose = purpose
+        """What a conversation without a transcript is for; its calls are noted in that of its payer."""
         self.cwd = cwd
         self.git_branch = git_branch
         self.entrypoint = entrypoint
@@ -75,7 +80,7 @@ class Session:
         self._clock = clock
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
-        self._held: list[AssistantEntry] = []
+        self._held = PendingRows()
         self._asked = ""
         """The newest prompt of this process."""
         self._ids: Counter[str] | None = None
@@ -116,6 +121,10 @@ class Session:
             agent_id=agent_id,
             payer=self,
         )
+
+    def aside(self, purpose: str, *, cwd: str) -> "Session":
+        """A conversation beside this one that is not kept; what it costs is ours."""
+        return Session(cwd=cwd, clock=self._clock, payer=self, purpose=purpose)
 
     def go_on_from(self, other: "Session") -> None:
         """Begin where another conversation stands; what it has said is shared and not written again.
@@ -235,19 +244,24 @@ class Session:
         if api_error or message["stop_reason"] is not None:
             self._say(entry)
             return entry
-        if self._held and self._held[-1]["message"]["id"] != message["id"]:
-            self.flush()
-        self._held.append(entry)
+        self._held.rows.append(entry)
         self._keep(entry)
         return entry
 
-    def finish_message(self, message_id: str, *, stop_reason: str | None, usage: dict[str, Any]) -> None:
-        """Write the rows that waited for the end of their answer; earlier ones keep what was known then."""
-        for entry in self._held:
-            if entry["message"]["id"] == message_id:
+    def finish_message(
+        self, message_id: str, *, stop_reason: str | None, usage: dict[str, Any], usd: float = 0.0
+    ) -> bool:
+        """Write the rows that waited for the end of their answer; whether there were any."""
+        found = False
+        for entry in self._held.rows:
+            if entry["type"] == "assistant" and entry["message"]["id"] == message_id:
                 # A new object, because the old one may be on its way to a front end.
                 entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": usage}
+                if usd:
+                    entry["costUSD"] = usd
+                found = True
         self.flush()
+        return found and self._purpose is None
 
     def say_system(
         self, subtype: str, *, content: str | None = None, fields: Mapping[str, Any] | None = None
@@ -325,14 +339,16 @@ class Session:
             return
         kept = [entry for entry in self.entries[first:] if entry["uuid"] not in uuids]
         del self.entries[first:]
-        self._held = [entry for entry in self._held if entry["uuid"] not in uuids]
+        was_noted = self._held.drop(uuids)
         self._conversation.forget(uuids)
         for entry in kept:
             if entry["parentUuid"] is not None:
                 entry["parentUuid"] = self._leaf()
             self.entries.append(entry)
-        waiting = {entry["uuid"] for entry in self._held}
+        waiting = {entry["uuid"] for entry in self._held.rows}
         self._writer.append([entry for entry in kept if entry["uuid"] not in waiting])
+        if was_noted:
+            self._writer.append(self._held.line(self.id, anew=True))
 
     def note(self, entry: NoteEntry) -> None:
         """Write a line that is not part of the conversation."""
@@ -348,29 +364,59 @@ class Session:
         if self._payer is not None:
             self._payer.record_cost(model, usage, usd, context_window=context_window, max_output=max_output)
 
+    def note_call(
+        self, message: AssistantMessage, *, purpose: str, request_id: str | None = None, usd: float = 0.0
+    ) -> None:
+        """Write down a model call that no row of the conversation tells of, so that all sums have it."""
+        if self._purpose is not None and self._payer is not None:
+            self._payer.note_call(message, purpose=self._purpose, request_id=request_id, usd=usd)
+            return
+        counted = {key: message[key] for key in ("id", "type", "role", "model", "stop_reason", "usage")}
+        line: NoteEntry = {
+            "type": SIDE_CALL,
+            "purpose": purpose,
+            "timestamp": timestamp(self._clock()),
+            "sessionId": self.id,
+            "cwd": self.cwd,
+            "version": COMPATIBLE_WITH,
+            "requestId": request_id or message["id"],
+            "message": counted,
+        }
+        if usd:
+            line["costUSD"] = usd
+        if self.agent_id is not None:
+            line["agentId"] = self.agent_id
+        self.note(line)
+
     def save_cost(self) -> None:
-        """Write down the cost so far, if it has changed."""
+        """Write down the cost so far, if it has changed, here and where it is paid."""
         if self._cost is not self._saved_cost:
             self._saved_cost = self._cost
             self.note(to_note(self._cost, self.id))
+        if self._payer is not None:
+            self._payer.save_cost()
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""
         return self._conversation.open_calls()
 
     def flush(self) -> None:
-        """Write rows that wait for the end of their message."""
-        held, self._held = self._held, []
-        self._writer.append(held)
+        """Write rows that wait for the end of their message, as they are."""
+        self._writer.append(self._held.take())
+
+    def secure(self) -> None:
+        """Make rows that wait for the end of their message survive the death of this process."""
+        self._writer.append(self._held.line(self.id))
 
     async def sync(self) -> None:
         """Make everything said so far survive a power cut."""
-        self.flush()
+        self.secure()
         await self._writer.sync()
 
     def close(self) -> None:
         """Write what waits and let another process continue the session."""
         self.flush()
+        self.save_cost()
         if self.agent_id is None and (asked := " ".join(self._asked.split())):
             # Lists of sessions show it; they read only the ends of a file.
             shown = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…"
@@ -387,8 +433,11 @@ class Session:
 
     def _say(self, entry: ConversationEntry) -> None:
         self._keep(entry)
-        held, self._held = self._held, []
-        self._writer.append([*held, entry])
+        if self._held.rows:
+            self._held.rows.append(entry)
+            self.secure()
+        else:
+            self._writer.append([entry])
 
     def _keep(self, entry: ConversationEntry) -> None:
         self.entries.append(entry)

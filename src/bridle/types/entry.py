@@ -42,6 +42,8 @@ class AssistantEntry(LinkedEntry):
     type: Literal["assistant"]
     message: AssistantMessage
     requestId: NotRequired[str | None]
+    costUSD: NotRequired[float]
+    """What the whole answer cost, the same in each of its rows."""
     isApiErrorMessage: NotRequired[bool]
     error: NotRequired[str]
     apiErrorStatus: NotRequired[int | None]
@@ -57,3 +59,8 @@ ConversationEntry = UserEntry | AssistantEntry | SystemEntry
 
 NoteEntry = dict[str, Any]
 """A line outside the chain: a title, a cost state, anything of a newer release."""
+
+TAKEN_OVER = "takenOverFrom"
+"""Marks a row that was copied from the transcript of a session that this agent was before."""
+SIDE_CALL = "bridle-side-call"
+"""The line of a model call that is not part of the conversation: what it was for, and what it used."""

@@ -92,9 +92,11 @@ class BlockClosed(Struct, frozen=True):
 
 
 class Noted(Struct, frozen=True):
-    """Something on the wire that changes nothing here: message_delta, a newer event."""
+    """Something on the wire that adds nothing to the answer: message_delta, a newer event."""
 
     wire: bytes
+    message: AssistantMessage | None = None
+    """The answer without its content, where the service has just said how it ends and what it used."""
 
 
 class Completed(Struct, frozen=True):

@@ -32,6 +32,8 @@ class Consultation(Struct, frozen=True, kw_only=True):
     """A question that a tool puts to a model on the side, counted and budgeted like any other call."""
 
     prompt: str
+    purpose: str
+    """What its cost is listed as."""
     system: str = ""
     role: Literal["small", "main"] = "small"
     tools: tuple[ToolDefinition, ...] = ()

@@ -111,7 +111,7 @@ decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
         "verbs.usage:run_usage",
         options=(option("--by", value="kind", help="one row for each", choices=KINDS, default="day"), JSON),
         details="""\
-Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the settings), transcripts are read.""",
+Reads the transcripts of all projects, and the ledger for sessions without one (see bridleRecordUsage).""",
         examples=("bridle usage", "bridle usage --by model --json"),
     ),
     Subcommand(

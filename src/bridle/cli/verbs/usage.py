@@ -1,29 +1,26 @@
 """`bridle usage`: what model calls have cost, by day, model, agent, tool or project."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.features.budgets.ledger import Ledger, UsageRow, ledger_path
-from bridle.host.paths import projects_dir
+from bridle.commands.queries.usage_records import CallRecord, usage_records
+from bridle.config.load import load
+from bridle.features.budgets.ledger import UsageRow
 from bridle.providers import catalog
-from bridle.transcripts.line import decode_line
-from bridle.types.usage import Usage
+from bridle.types.errors import ConfigError
 
 _MOST_ROWS = 60
-_ADVISER = "bridleAdviser"
-"""Marks a row that stands for an answer of the advisor, which has no line of its own in a transcript."""
 
 
 def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code."""
     by = given.text("by") or "day"
-    path = ledger_path(env)
-    rows = Ledger(path).totals(by) if os.path.exists(path) else _from_transcripts(by, env)
+    rows = _rows(by, usage_records(env, own_models=own_models(env)).calls)
     if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
     return say(_table(by, rows))
@@ -47,66 +44,33 @@ def _shown(key: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in key)[:60]
 
 
-def _from_transcripts(by: str, env: Mapping[str, str]) -> list[UsageRow]:
+def _rows(by: str, calls: Iterable[CallRecord]) -> list[UsageRow]:
     sums: dict[str, UsageRow] = {}
-    for row in _answers(env):
-        message, adviser = row["message"], row.get(_ADVISER)
-        usage = Usage.from_api(message.get("usage") or {})
-        model = catalog.find(str(message.get("model") or ""))
+    for call in calls:
         key = {
-            "day": str(row.get("timestamp") or "")[:10],
-            "model": model.id,
-            "project": str(row.get("cwd") or ""),
-            "agent": adviser or str(row.get("agentId") or "main"),
-            "tool": adviser or "all",
+            "day": call.day.isoformat(),
+            "model": call.model,
+            "project": call.project,
+            "agent": call.agent,
+            "tool": call.source,
         }[by]
         known = sums.get(key) or UsageRow(key=key, usd=0.0, tokens=0, output=0, calls=0)
         sums[key] = UsageRow(
             key=key,
-            usd=known.usd + catalog.cost(model, usage),
-            tokens=known.tokens + usage.context + usage.output,
-            output=known.output + usage.output,
+            usd=known.usd + call.usd,
+            tokens=known.tokens + call.usage.context + call.usage.output,
+            output=known.output + call.usage.output,
             calls=known.calls + 1,
         )
     if by == "day":
         return sorted(sums.values(), key=lambda each: each.key, reverse=True)
-    return sorted(sums.values(), key=lambda each: -each.usd)
+    return sorted(sums.values(), key=lambda each: (-each.usd, -each.tokens))
 
 
-def _answers(env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The last row of each answer in every transcript; rows of one answer share the counts."""
-    for folder, _, names in os.walk(projects_dir(env)):
-        for name in names:
-            if name.endswith(".jsonl"):
-                yield from _answers_in(os.path.join(folder, name)).values()
-
-
-def _answers_in(path: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+def own_models(env: Mapping[str, str]) -> Mapping[str, Any]:
+    """The user's models with their prices; settings that cannot be read have none."""
     try:
-        with open(path, "rb") as file:
-            for line in file:
-                row = decode_line(line) if b'"assistant"' in line or b'"advice"' in line else None
-                if row is None or row.get("isApiErrorMessage"):
-                    continue
-                if row.get("type") == "user":
-                    found |= _advice(row)
-                    continue
-                match row.get("message") if row.get("type") == "assistant" else None:
-                    case {"id": str() as id, "model": str() as model} if model != "<synthetic>":
-                        found[id] = row
-                    case _:
-                        pass
-    except OSError:
-        return found  # It was deleted in the meantime.
-    return found
-
-
-def _advice(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The answer of an advisor that a result holds, if it does."""
-    match row.get("toolUseResult"):
-        case {"advice": str(), "model": str() as model, "usage": {**usage}}:
-            answer = {"model": model, "usage": usage}
-            return {str(row.get("uuid")): {**row, "message": answer, _ADVISER: "Advisor"}}
-        case _:
-            return {}
+        own = load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None).raw.get("bridleModels")
+    except ConfigError:
+        return {}
+    return catalog.with_declared(own if isinstance(own, dict) else {}, env)

@@ -1,19 +1,18 @@
-"""What was spent for what: agents, skills, tools and servers, and how much of each limit is gone."""
+"""What was spent for what: agents, skills, tools and servers, and how much of each limit is used."""
 
-import os.path
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from bridle.context.compaction_report import dropped
-from bridle.context.tokens import ratio_of
+from bridle.commands.queries.usage_records import CallRecord
 from bridle.engine.runtime import Runtime
-from bridle.features.budgets.ledger import Ledger, UsageRow, ledger_path
 from bridle.features.budgets.metered_provider import MeteredProvider
-from bridle.transcripts.session import Session
+from bridle.transcripts.usage.model_calls import PROMPT
 from bridle.types.budget import Charge, Limit, Scope
 
 _MOST_ROWS = 30
+_AGENTS, _SIDE = "Agents", "On the side"
+_GROUPS = (_AGENTS, "Prompts", "Tools", "Skills", "MCP servers", _SIDE)
 _SCOPES: Mapping[Scope, str] = {
     "run": "this run",
     "agent": "the main thread",
@@ -37,20 +36,24 @@ class LimitUse(Struct, frozen=True, kw_only=True):
     """From 0 to 1, and more where it was passed."""
 
 
-def causes_of(session: Session, env: Mapping[str, str]) -> tuple[Cause, ...]:
-    """What the ledger says of all sessions; where none is kept, what fills this conversation."""
-    path = ledger_path(env)
-    if not os.path.exists(path):
-        rows = dropped(session.entries, ratio_of(session.state.measured))
-        return tuple(Cause(group="In this conversation", name=row.kind, tokens=row.tokens) for row in rows)
-    spending = Ledger(path)
-    agents = [_cause("Agents", row.key, row) for row in spending.totals("agent", most=_MOST_ROWS)]
-    sources = [_sourced(row) for row in spending.totals("tool", most=_MOST_ROWS)]
-    return (*agents, *sorted(sources, key=lambda each: (each.group, -each.usd)))
+def causes_of(calls: Iterable[CallRecord]) -> tuple[Cause, ...]:
+    """What calls cost by agent, then by what they were made for."""
+    sums: dict[tuple[str, str], tuple[int, float]] = {}
+    for call in calls:
+        for key in ((_AGENTS, call.agent), _sourced(call)):
+            tokens, usd = sums.get(key, (0, 0.0))
+            sums[key] = (tokens + call.usage.context + call.usage.output, usd + call.usd)
+    found = [
+        Cause(group=group, name=name, tokens=tokens, usd=usd) for (group, name), (tokens, usd) in sums.items()
+    ]
+    ordered = sorted(found, key=lambda each: (-each.usd, -each.tokens))
+    return tuple(
+        cause for group in _GROUPS for cause in [each for each in ordered if each.group == group][:_MOST_ROWS]
+    )
 
 
 def limits_of(runtime: Runtime) -> tuple[LimitUse, ...]:
-    """Every budget of the settings with what is gone of it."""
+    """Every budget of the settings, with how much of it is used."""
     provider = runtime.provider
     found = provider.standing() if isinstance(provider, MeteredProvider) else ()
     return tuple(use for scope, limit, used in found for use in _uses(_SCOPES[scope], limit, used))
@@ -70,13 +73,11 @@ def _uses(name: str, limit: Limit, used: Charge) -> list[LimitUse]:
     ]
 
 
-def _sourced(row: UsageRow) -> Cause:
-    name = row.key
+def _sourced(call: CallRecord) -> tuple[str, str]:
+    name = call.source
+    if call.on_side:
+        return _SIDE, name
     for start, group in (("MCP server ", "MCP servers"), ("skill ", "Skills")):
         if name.startswith(start):
-            return _cause(group, name.removeprefix(start), row)
-    return _cause("Prompts" if name == "prompt" else "Tools", name, row)
-
-
-def _cause(group: str, name: str, row: UsageRow) -> Cause:
-    return Cause(group=group, name=name, tokens=row.tokens, usd=row.usd)
+            return group, name.removeprefix(start)
+    return ("Prompts", name) if name == PROMPT else ("Tools", name)

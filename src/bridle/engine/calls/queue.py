@@ -124,8 +124,6 @@ class CallQueue:
         while self._waiting and not self._held and self._may_start(self._waiting[0]):
             job = self._waiting.popleft()
             self._announce(job)
-            # Before anything happens the call must be on disk, or a resume could make it a second time.
-            self._turn.session.flush()
             self._running[job] = None
             self._group.create_task(self._run(job))
 
@@ -143,6 +141,8 @@ class CallQueue:
 
         clock = self._turn.runtime.clock
         began = clock()
+        # Before anything happens the call must be on disk, or a resume could make it a second time.
+        self._turn.session.secure()
         try:
             settled = await dispatch(job.call, self._turn, is_alone=self._is_alone)
         except asyncio.CancelledError:

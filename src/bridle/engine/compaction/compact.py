@@ -15,6 +15,7 @@ from bridle.engine.compaction.pins import find_constraints
 from bridle.engine.compaction.user_messages import TOKENS, WORDS, carried, kept_words
 from bridle.engine.limits import money_limit
 from bridle.engine.request import fixed_units, request_for
+from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
 from bridle.transcripts.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
@@ -23,8 +24,6 @@ from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserTextAdded
 from bridle.types.history import History
 from bridle.types.hooks.events import PostCompact, PreCompact, SessionStart
-from bridle.types.model import Completed
-from bridle.types.usage import Usage
 
 Trigger = Literal["manual", "auto"]
 
@@ -245,11 +244,10 @@ async def _ask(turn: Turn, history: History) -> AssistantMessage:
         raise CompactionFailed(" ".join(objection.errors))
     facts = turn.runtime.facts(turn.model)
     request = request_for(turn, history, max_tokens=min(facts.max_output, _SUMMARY_TOKENS))
-    async for event in turn.runtime.provider.stream(request):
-        if isinstance(event, Completed):
-            turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
-            return event.message
-    raise CompactionFailed("the model gave no answer.")
+    answer = await whole_answer(turn.session, turn.runtime, request, purpose="compaction")
+    if answer is None:
+        raise CompactionFailed("the model gave no answer.")
+    return answer
 
 
 def _missing_units(turn: Turn, text: str) -> int | None:

@@ -36,7 +36,7 @@ def ask_model(session: Session, runtime: Runtime, resolve: Resolve) -> AskModel:
     """Ask one question, counted and charged to the budgets."""
 
     async def ask(prompt: str, *, system: str, model: str | None) -> str:
-        question = Consultation(prompt=prompt, system=system, max_tokens=_VERDICT_TOKENS)
+        question = Consultation(prompt=prompt, purpose="hook", system=system, max_tokens=_VERDICT_TOKENS)
         message = await consult_beside(session, runtime, question, model=_named(runtime, model, resolve))
         return text_of(message["content"])
 
@@ -49,19 +49,14 @@ def run_inspector(
     """An agent that may read and search, and nothing else; what it costs is the session's."""
 
     async def run(prompt: str, *, system: str, model: str | None, timeout: float) -> str:
-        own = Session(cwd=runtime.workspace.cwd)
+        own = session.aside("hook", cwd=runtime.workspace.cwd)
         # A rule begins at the root of the file system with two slashes.
         allowed = () if transcript is None else (parse(f"Read(/{transcript})", Effect.ALLOW),)
         own.swap(
             model=_named(runtime, model, resolve), mode="dontAsk", rules=(*session.state.rules, *allowed)
         )
-        try:
-            async with asyncio.timeout(timeout):
-                outcome = await run_turn(
-                    own, Prompt(content=prompt, origin=HOOK), _confined(session, runtime, system)
-                )
-        finally:
-            _take_over_cost(session, own)
+        async with asyncio.timeout(timeout):
+            outcome = await run_turn(own, Prompt(content=prompt, origin=HOOK), _confined(runtime, system))
         if outcome.is_error:
             raise ToolError("; ".join(outcome.errors) or outcome.text)
         return outcome.text
@@ -73,12 +68,10 @@ def _named(runtime: Runtime, model: str | None, resolve: Resolve) -> str:
     return runtime.asking.small_model if model is None else resolve(model)
 
 
-def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
+def _confined(runtime: Runtime, system: str) -> Runtime:
     workspace = Workspace(
         runtime.workspace.cwd, tasks=lambda: runtime.workspace.tasks, extra_roots=runtime.workspace.roots
     )
-    most = runtime.limits.max_budget_usd
-    left = None if most is None else max(0.0, most - session.total_cost_usd)
     return runtime.replaced(
         channel=_Silence(),
         workspace=workspace,
@@ -89,20 +82,9 @@ def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
         records=runtime.records.without_checkpoints(),
         asking=runtime.asking.in_shape(ANY_SHAPE),
         host=runtime.host.without_arrivals(),
-        limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
+        limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=runtime.limits.max_budget_usd),
         features=runtime.features.for_hook_agent(),
     )
-
-
-def _take_over_cost(session: Session, own: Session) -> None:
-    for model, spend in own.spend.items():
-        session.record_cost(
-            model,
-            spend.usage,
-            usd=spend.usd,
-            context_window=spend.context_window,
-            max_output=spend.max_output,
-        )
 
 
 class _Silence:

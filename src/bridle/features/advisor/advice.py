@@ -3,16 +3,15 @@
 from bridle.context.conversation_text import clipped, retell
 from bridle.context.window import window_of
 from bridle.engine.limits import is_overspent
-from bridle.engine.side_calls import charged_to
+from bridle.engine.side_calls import charged_to, whole_answer
 from bridle.engine.turn import Turn
 from bridle.types.block import AssistantMessage, Block, SentMessage, text_block, text_of
 from bridle.types.errors import ConfigError, ProviderError, ToolError
 from bridle.types.history import History
-from bridle.types.model import Completed, ModelRequest
-from bridle.types.usage import Usage
+from bridle.types.model import ModelRequest
 
 _PAYER = "Advisor"
-"""The name under which the ledger lists its cost, among agents and among tools."""
+"""The name under which its cost is listed, among agents and among tools."""
 _MOST_TOKENS = 16_000
 _MOST_CONTEXT = 200_000
 _UNITS_PER_TOKEN = 3
@@ -43,14 +42,19 @@ async def advise(turn: Turn, question: str) -> AssistantMessage:
         raise ToolError(objection)
     provider = charged_to(turn.runtime.provider, _PAYER, source=_PAYER)
     try:
-        async for event in provider.stream(_request(turn, model, question)):
-            if isinstance(event, Completed):
-                turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
-                return event.message
+        answer = await whole_answer(
+            turn.session,
+            turn.runtime,
+            _request(turn, model, question),
+            purpose=_PAYER,
+            provider=provider,
+        )
     except (ProviderError, ConfigError) as error:
         reason = " ".join(str(error).split())
         raise ToolError(f"The advisor {model} could not answer: {reason}") from error
-    raise ToolError(f"The advisor {model} gave no answer. Continue without it, or try again later.")
+    if answer is None:
+        raise ToolError(f"The advisor {model} gave no answer. Continue without it, or try again later.")
+    return answer
 
 
 def _request(turn: Turn, model: str, question: str) -> ModelRequest:

@@ -28,7 +28,9 @@ sentence"}"""
 
 async def handoff_warning(session: Session, runtime: Runtime) -> str | None:
     """What a review of an agent's work objects to, by the same model; None for nothing."""
-    question = Consultation(system=_SYSTEM, prompt=condense(session.entries), max_tokens=_TOKENS)
+    question = Consultation(
+        purpose="agent review", system=_SYSTEM, prompt=condense(session.entries), max_tokens=_TOKENS
+    )
     try:
         async with asyncio.timeout(_PATIENCE):
             message = await consult_beside(session, runtime, question, model=session.state.model)

@@ -78,7 +78,7 @@ class AgentSummaries:
 
     async def _sum_up(self, agent_id: str, runtime: Runtime) -> None:
         steps = "\n".join(self._steps[agent_id])
-        question = Consultation(system=_QUESTION, prompt=steps, max_tokens=40)
+        question = Consultation(purpose="agent summary", system=_QUESTION, prompt=steps, max_tokens=40)
         try:
             answer = await consult_beside(self._session, runtime, question, model=runtime.asking.small_model)
         except ToolError as error:

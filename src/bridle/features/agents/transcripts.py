@@ -1,7 +1,7 @@
 """What is kept of agents that have ended, so that they can be resumed."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,9 +12,11 @@ from bridle.features.agents.builtin import FORK
 from bridle.features.agents.records import transcript_path
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.transcripts.line import decode_line, encode_line
+from bridle.transcripts.pending_rows import restored
 from bridle.transcripts.reader import load
 from bridle.transcripts.store import lookup
-from bridle.types.entry import ConversationEntry
+from bridle.transcripts.transcript import Transcript
+from bridle.types.entry import TAKEN_OVER, ConversationEntry
 from bridle.types.errors import ToolError
 
 _NO_RESUME = "No transcript found for agent ID: {}"
@@ -44,10 +46,18 @@ def remembered(turn: Turn, agent_id: str, meta: Mapping[str, Any]) -> list[Conve
         raise ToolError(_NO_RESUME.format(agent_id)) from None
     if not loaded.entries:
         raise ToolError(_NO_RESUME.format(agent_id))
+    _write_pending(path, loaded.pending)
     entries = loaded.entries
     if meta.get("agentType") == FORK:
         entries = [*_before_fork(turn, entries[0]["parentUuid"], agent_id), *entries]
     return entries
+
+
+def _write_pending(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write what an agent had said in an answer that its process did not live to see the end of."""
+    writer = Transcript(path, warn=lambda _: None, durable=False)
+    writer.append(rows)
+    writer.close()
 
 
 def _before_fork(turn: Turn, leaf: str | None, agent_id: str) -> list[ConversationEntry]:
@@ -85,7 +95,7 @@ def take_over_transcript(runtime: Runtime, agent_id: str, session_id: str) -> No
         raise ToolError(_NO_RESUME.format(agent_id))
     try:
         known = read_bytes(path, _LARGEST) if os.path.exists(path) else b""
-        rows = filter(None, map(decode_line, read_bytes(before, _LARGEST).splitlines()))
+        rows = filter(None, restored(map(decode_line, read_bytes(before, _LARGEST).splitlines()), []))
         new = [row for row in rows if isinstance(row.get("uuid"), str) and row["uuid"].encode() not in known]
         lines = [encode_line(_as_agents(row, agent_id)) for row in new]
         make_folders(os.path.dirname(path), private=True)
@@ -96,4 +106,4 @@ def take_over_transcript(runtime: Runtime, agent_id: str, session_id: str) -> No
 
 def _as_agents(row: dict[str, Any], agent_id: str) -> dict[str, Any]:
     kept = {key: value for key, value in row.items() if key not in ("teamName", "agentName")}
-    return {**kept, "isSidechain": True, "agentId": agent_id}
+    return {**kept, "isSidechain": True, "agentId": agent_id, TAKEN_OVER: row.get("sessionId")}

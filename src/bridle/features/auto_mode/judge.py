@@ -78,6 +78,7 @@ async def _review(
     above = () if turn.session.root is turn.session else turn.session.root.entries
     transcript = condense(turn.session.entries, above=above) + _notes(turn)
     asked = Consultation(
+        purpose="auto mode",
         system=system,
         prompt=question_text(case, transcript=transcript, action=action, doubt=doubt.reason),
         # No weaker than the model whose calls it reviews, or the weaker one would be the way in.

@@ -52,6 +52,20 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     """Unset where the ledger was not kept and transcripts were read."""
 
 
+class ChargeRecord(Struct, frozen=True):
+    """What one call used."""
+
+    at: float
+    run: str
+    project: str
+    agent: str
+    model: str
+    source: str
+    usd: float
+    tokens: int
+    output: int
+
+
 class Refusal(Struct, frozen=True):
     """Why a call may not be made."""
 
@@ -125,6 +139,14 @@ class Ledger:
                 (most,),
             )
             return [UsageRow(**dict(row)) for row in rows]
+
+    def rows(self) -> "list[ChargeRecord]":
+        """Every call, oldest first."""
+        with closing(self._open()) as db:
+            found = db.execute(
+                "SELECT at, run, project, agent, model, source, usd, tokens, output FROM usage ORDER BY at"
+            )
+            return [ChargeRecord(*row) for row in found]
 
     def used(self, scope: Scope, payer: Payer) -> Charge:
         """What was used in a scope so far."""

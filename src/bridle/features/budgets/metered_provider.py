@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,10 +13,21 @@ from bridle.engine.runtime import ModelFacts
 from bridle.features.budgets.ledger import ledger_path
 from bridle.features.context import FeatureContext
 from bridle.host.git.repository import find_root
+from bridle.transcripts.usage.model_calls import source_of_call
+from bridle.types.block import AssistantMessage
 from bridle.types.budget import Budgets, Charge, Limit, Payer, Scope
 from bridle.types.errors import OverBudget
 from bridle.types.history import History
-from bridle.types.model import Completed, ModelEvent, ModelRequest, Provider, Started
+from bridle.types.model import (
+    Completed,
+    FallbackStarted,
+    ModelEvent,
+    ModelRequest,
+    Noted,
+    Provider,
+    Restarted,
+    Started,
+)
 from bridle.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -29,7 +40,6 @@ _LONGEST_PAUSE = 0.5
 
 
 class _Call(Struct, frozen=True):
-    model: str
     source: str
     began: float
 
@@ -58,7 +68,7 @@ class MeteredProvider:
         """The source that every call is charged to; None takes the source of each request."""
         self._open: Ledger | None = None
 
-    def charged_to(self, agent: str, source: str | None = None) -> "MeteredProvider":
+    def charged_to(self, agent: str | None, source: str | None = None) -> "MeteredProvider":
         """A provider for the calls of an agent, charged to `source` or to the source of each request.
 
         The first provider owns the ledger and closes it.
@@ -66,7 +76,7 @@ class MeteredProvider:
         other = MeteredProvider(
             self._inner,
             path=self._path,
-            payer=Payer(run=self._payer.run, project=self._payer.project, agent=agent),
+            payer=Payer(run=self._payer.run, project=self._payer.project, agent=agent or self._payer.agent),
             facts=self._facts,
             budgets=self._budgets,
             patience=self._patience,
@@ -84,25 +94,27 @@ class MeteredProvider:
         ledger = self._ledger()
         reservation = await self._reserve(ledger, request) if self._budgets else None
         # The conversation grows while the answer comes, so what it answers is looked up now.
-        call = _Call(request.model, self._source or source_of(request.history), time.monotonic())
-        first: Usage | None = None
+        call = _Call(self._source or source_of(request.history), time.monotonic())
+        begun: AssistantMessage | None = None
         settled = False
         try:
             async for event in self._inner.stream(request):
                 match event:
-                    case Started():
-                        first = Usage.from_api(event.message["usage"])
+                    case Started() | Noted():
+                        begun = event.message or begun
+                    case Restarted() | FallbackStarted():
+                        await self._settle(ledger, None, call, begun)
+                        begun = None
                     case Completed():
-                        usage = Usage.from_api(event.message["usage"])
                         settled = True
-                        await self._settle(ledger, reservation, call, usage)
+                        await self._settle(ledger, reservation, call, event.message)
                     case _:
                         pass
                 yield event
         finally:
             if not settled:
-                # What the service had counted when it began was spent even if the answer was cut.
-                await asyncio.shield(self._settle(ledger, reservation, call, first))
+                # What the service had counted until then was spent even if the answer was cut.
+                await asyncio.shield(self._settle(ledger, reservation, call, begun))
 
     def standing(self) -> list[tuple[Scope, Limit, Charge]]:
         """Every limit, with what is used of it."""
@@ -129,12 +141,13 @@ class MeteredProvider:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _settle(
-        self, ledger: "Ledger", reservation: int | None, call: "_Call", usage: Usage | None
+        self, ledger: "Ledger", reservation: int | None, call: "_Call", message: AssistantMessage | None
     ) -> None:
-        charge = None
-        if usage is not None:
+        charge, usage = None, Usage()
+        if message is not None:
+            usage = Usage.from_api(message["usage"])
             charge = Charge(
-                usd=self._facts(call.model).cost(usage),
+                usd=self._facts(message["model"]).cost(usage),
                 tokens=usage.context + usage.output,
                 seconds=time.monotonic() - call.began,
             )
@@ -143,9 +156,9 @@ class MeteredProvider:
             reservation,
             self._payer,
             charge,
-            model=call.model,
+            model=message["model"] if message is not None else "",
             source=call.source,
-            output=usage.output if usage is not None else 0,
+            output=usage.output,
         )
 
     def _most(self, request: ModelRequest) -> Charge:
@@ -171,17 +184,12 @@ def source_of(history: History) -> str:
     before = history.messages[-2]["content"]
     if not answered or isinstance(before, str):
         return "prompt"
-    names = [_source(block) for block in before if block["type"] == "tool_use" and block["id"] in answered]
+    names = [
+        source_of_call(block["name"], block["input"])
+        for block in before
+        if block["type"] == "tool_use" and block["id"] in answered
+    ]
     return ", ".join(dict.fromkeys(names))[:200] or "prompt"
-
-
-def _source(call: Any) -> str:
-    name = str(call["name"])
-    if name.startswith("mcp__"):
-        return f"MCP server {name.split('__')[1]}"
-    if name == "Skill":
-        return f"skill {call['input'].get('skill', '')}"
-    return name
 
 
 def metered(provider: Provider, context: FeatureContext) -> MeteredProvider:

@@ -63,7 +63,7 @@ async def _update(path: str, state: FileState, said: str, session: Session, runt
     prompt = (
         f"The document:{wish}\n{state.content}\n\nThe conversation:\n<conversation>\n{said}\n</conversation>"
     )
-    question = Consultation(system=_SYSTEM, prompt=prompt, max_tokens=8_000)
+    question = Consultation(purpose="memory", system=_SYSTEM, prompt=prompt, max_tokens=8_000)
     answer = await consult_beside(session, runtime, question, model=session.state.model)
     text = text_of(answer["content"]).strip()
     head = state.content.partition("\n")[0]

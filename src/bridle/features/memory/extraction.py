@@ -54,7 +54,7 @@ class Extraction:
         last = entries[-1]["uuid"]
         index = load_memory(self._folder).text or "(empty)"
         prompt = f"The index:\n{index}\n\nThe conversation:\n<conversation>\n{text}\n</conversation>"
-        question = Consultation(system=_SYSTEM, prompt=prompt, max_tokens=2_000)
+        question = Consultation(purpose="memory", system=_SYSTEM, prompt=prompt, max_tokens=2_000)
         answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
         self._seen = last
         saved: list[str] = []

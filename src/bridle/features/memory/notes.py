@@ -68,7 +68,7 @@ class SessionNotes:
         last = session.entries[-1]["uuid"]
         said = excerpt(session.entries[at + 1 :], most=40_000)
         prompt = f"The notes:\n{old or template()}\n\nSince then:\n<conversation>\n{said}\n</conversation>"
-        question = Consultation(system=_SYSTEM, prompt=prompt, max_tokens=8_000)
+        question = Consultation(purpose="notes", system=_SYSTEM, prompt=prompt, max_tokens=8_000)
         answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
         text = text_of(answer["content"]).strip()
         if missing := [name for name in SECTIONS if f"# {name}" not in text]:

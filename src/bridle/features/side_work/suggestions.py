@@ -36,7 +36,7 @@ async def suggest_prompt(session: Session, runtime: Runtime, outcome: Outcome) -
     del outcome
     if (text := excerpt(session.entries, most=8_000)) == "":
         return
-    question = Consultation(system=_NEXT, prompt=text, max_tokens=60)
+    question = Consultation(purpose="suggestion", system=_NEXT, prompt=text, max_tokens=60)
     answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
     if (words := read_suggestion(text_of(answer["content"]))) is not None:
         runtime.channel.emit(PromptSuggested(words))
@@ -73,7 +73,7 @@ async def recap(session: Session, runtime: Runtime) -> str:
     text = excerpt(session.entries, most=16_000)
     if not text:
         return "Nothing was said yet."
-    question = Consultation(system=_RECAP, prompt=text, max_tokens=150)
+    question = Consultation(purpose="recap", system=_RECAP, prompt=text, max_tokens=150)
     answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
     return " ".join(text_of(answer["content"]).split())[:_LONGEST_RECAP]
 

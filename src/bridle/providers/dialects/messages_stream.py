@@ -87,8 +87,7 @@ class Decoder:
             case "message_start":
                 return self._start(frame.message, wire)
             case "message_delta":
-                self._merge(frame.rest(wire), frame.usage or {})
-                return Noted(wire)
+                return Noted(wire, self._merge(frame.rest(wire), frame.usage or {}))
             case "message_stop":
                 return self._complete(wire)
             case "error":
@@ -148,7 +147,7 @@ class Decoder:
         self._closed[index] = closed
         return BlockClosed(index, closed, wire, flaw)
 
-    def _merge(self, event: dict[str, Any], usage: dict[str, Any]) -> None:
+    def _merge(self, event: dict[str, Any], usage: dict[str, Any]) -> AssistantMessage:
         message = self._message
         if message is None:
             raise broken("The service ended an answer that it never began; try again.")
@@ -159,6 +158,7 @@ class Decoder:
             # Gateways repeat counts they do not know as null or zero.
             if count or name not in known:
                 known[name] = count
+        return _message(message, [])
 
     def _complete(self, wire: bytes) -> Completed:
         if self._message is None or self._open:

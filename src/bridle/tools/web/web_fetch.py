@@ -75,7 +75,7 @@ async def _consult(page: Page, prompt: str, ctx: ToolContext) -> str:
     cut = f"\nOnly the first {pages.MOST_CHARACTERS} characters are shown." if page.cut else ""
     asked = f"<{fence}>\n{page.text}\n</{fence}>\n\nThe page ends here.{cut}\nRequest: {prompt}"
     try:
-        answer = await ctx.consult(Consultation(role="small", system=_SYSTEM, prompt=asked))
+        answer = await ctx.consult(Consultation(purpose="WebFetch", system=_SYSTEM, prompt=asked))
     except ProviderError as error:
         raise ToolError(f"The page was fetched, but the model that reads it failed: {error}") from error
     return text_of(answer["content"]).strip() or "The model that read the page had nothing to say."

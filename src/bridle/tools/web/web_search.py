@@ -100,7 +100,11 @@ async def _consult(input: WebSearchInput, ctx: ToolContext) -> AssistantMessage:
     if input.blocked_domains:
         definition["blocked_domains"] = input.blocked_domains
     asked = Consultation(
-        role="main", system=_SYSTEM, prompt=f"Search the web for: {input.query}", tools=(definition,)
+        purpose="WebSearch",
+        role="main",
+        system=_SYSTEM,
+        prompt=f"Search the web for: {input.query}",
+        tools=(definition,),
     )
     try:
         return await ctx.consult(asked)

@@ -1,0 +1,1 @@
+"""What transcripts say of the use of models."""
