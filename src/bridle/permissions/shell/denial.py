@@ -15,7 +15,7 @@ from bridle.permissions.shell.hidden_commands import (
     runs_others,
     with_input,
 )
-from bridle.permissions.shell.programs.embedded_code import assigned_texts
+from bridle.permissions.shell.programs.embedded_code import OPTION_VARIABLES, assigned_texts, unclear_options
 from bridle.permissions.shell.programs.subcommands import VALUED, operand_starts
 from bridle.permissions.shell.removals import REMOVERS, ProtectedFolders, critical, removed
 from bridle.permissions.shell.syntax.expansions import FULL, HOLE, evaluate, evaluate_parts
@@ -163,14 +163,20 @@ def _sets_nothing(simple: Simple) -> bool:
 def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text: ReadText) -> Denial:
     """Everything that rules that deny or ask may match in a simple command."""
     denial = Denial({_squeezed(simple.text): None})
-    plain = _is_plain(simple, line)
+    settings = list(_held_options(line))
+    plain = _is_plain(simple, line) and not settings
     if plain and not simple.redirections and not line.evaluable:
         return _spelled(simple, denial)
+    settings += [
+        (each.name, each.value.value if each.plain else each.raw.partition("=")[2])
+        for each in simple.assignments
+    ]
     texts: dict[str, bool] = {}
-    for each in simple.assignments:
-        value = each.value.value if each.plain else each.raw.partition("=")[2]
-        for text in assigned_texts(each.name, value):
-            texts.setdefault(text, each.name not in _NAMES_ONLY)
+    for name, value in settings:
+        for text in assigned_texts(name, value):
+            texts.setdefault(text, name not in _NAMES_ONLY)
+        if reason := unclear_options(name, value):
+            denial.hide(reason)
     # Bash fills in the word behind `>&` a second time.
     twice = [each.target.value for each in simple.redirections if each.operator in _TWICE and each.target]
     texts |= {line: True for value in twice if is_filled_in(value) for line in as_lines(value)}
@@ -194,6 +200,13 @@ def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text
         if not denial.note_plain(text, ground, sure=sure):
             denial.add(read_text(_with_variables(text), simple, line.held), sure=sure)
     return denial
+
+
+def _held_options(line: Line) -> Iterator[tuple[str, str]]:
+    """Variables with options of a program that the line sets, by `read`, `printf -v` or in any other way."""
+    for name in OPTION_VARIABLES:
+        if name in line.held.values:
+            yield from ((name, value) for value in line.held.of(name))
 
 
 def _with_variables(text: str) -> str:

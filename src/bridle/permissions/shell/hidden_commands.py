@@ -7,7 +7,13 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from bridle.permissions.shell.programs.embedded_code import EmbeddedCode, assigned_texts, read_code, runs_code
+from bridle.permissions.shell.programs.embedded_code import (
+    EmbeddedCode,
+    assigned_texts,
+    read_code,
+    runs_code,
+    unclear_options,
+)
 from bridle.permissions.shell.programs.runners import FAMILIES, NEVER, RUNNERS, Runner
 from bridle.permissions.shell.programs.subcommands import SUBCOMMANDS, VALUED, operand_starts
 from bridle.permissions.shell.syntax.env_strings import as_shell_line
@@ -256,6 +262,8 @@ class _Search:
     def _assigned(self, value: str) -> None:
         name, _, text = value.partition("=")
         self.found.hints += assigned_texts(name, text)
+        if reason := unclear_options(name, text):
+            self._unseen(reason)
 
     def _found(self, start: int) -> None:
         """What `find` runs for each match; one behind another brings nothing new."""

@@ -26,7 +26,7 @@ TEXT_VARIABLES = listed("""
 """Variables whose value is run as a command line."""
 _SCRIPT_VARIABLES = listed("BASH_ENV ENV")
 """Variables that name a script which a shell reads first."""
-_OPTION_VARIABLES = {
+OPTION_VARIABLES = {
     "MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "TAR_OPTIONS": "tar", "MANOPT": "man", "ZIPOPT": "zip",
 }  # fmt: skip
 """Variables that hold options of a program."""
@@ -35,6 +35,7 @@ _OPTION_WORDS = (
     re.compile(r"(?:\\.|[^ \t\\])+", re.DOTALL),
 )
 """The two ways to take such a value apart: GNU make does not count the end of a line as a blank."""
+_FILLED_IN = re.compile(rf"[$`{HOLE}{FULL}]")
 _ESCAPED_LETTER = re.compile(r"\\(.)", re.DOTALL)
 _GIT_SETTING = re.compile(r"GIT_CONFIG_VALUE_\d+|GIT_CONFIG_PARAMETERS")
 """Variables that hold settings of git, which may name programs."""
@@ -123,8 +124,8 @@ def assigned_texts(name: str, value: str) -> list[str]:
         return [value.lstrip("|- ")] if value else []
     if name in _SCRIPT_VARIABLES:
         return [f". {value}"] if value else []
-    if name in _OPTION_VARIABLES:
-        return _with_options(_OPTION_VARIABLES[name], value)
+    if name in OPTION_VARIABLES:
+        return _with_options(OPTION_VARIABLES[name], value)
     if name.startswith("BASH_FUNC_"):
         return [f"f{value}"]
     if not _GIT_SETTING.fullmatch(name):
@@ -135,6 +136,13 @@ def assigned_texts(name: str, value: str) -> list[str]:
         else [each[1] for each in _SETTING_IN_QUOTES.finditer(value)]
     )
     return [each.removeprefix("!") for each in settings or [value]]
+
+
+def unclear_options(name: str, value: str) -> str | None:
+    """Why the options in a variable cannot be read: a shell or the program itself fills something in."""
+    if name not in OPTION_VARIABLES or not _FILLED_IN.search(value):
+        return None
+    return f"it is unclear which options {name} holds"
 
 
 def _with_options(program: str, value: str) -> list[str]:
