@@ -1,9 +1,12 @@
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
 from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.transports.http_access import HttpAccess, RemoteServer
+from bridle.mcp.transports.streamable_http import StreamableTransport
 from bridle.types.errors import McpError
 from bridle.types.question import Supplied
 from bridle.types.services.mcp import HttpServer
@@ -416,3 +419,73 @@ async def test_answer_that_is_not_for_the_question_is_an_error():
     ):
         with pytest.raises(McpError, match="not the answer"):
             await servers.call("s", "echo", {})
+
+
+class _Listened:
+    """Keeps the pauses between streams; nothing waits, and after `most` of them the listener stands still."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.pauses: list[float] = []
+        self.over = asyncio.Event()
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        if len(self.pauses) >= self._most:
+            self.over.set()
+            await asyncio.Event().wait()
+
+    def take(self, message: Any) -> None:
+        pass
+
+    def lose(self, error: Exception) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+async def _listen(answer: Callable[[int], Reply], most: int) -> list[float]:
+    """The pauses of a listener to whom a server answers its requests for a stream like this."""
+    listened, asked = _Listened(most), list[Asked]()
+
+    def reply(request: Asked) -> Reply | None:
+        asked.append(request)
+        return answer(len(asked))
+
+    async with FakeEndpoint(reply) as endpoint, asyncio.timeout(50):
+        access = HttpAccess(RemoteServer(name="s", url=endpoint.url, env={}))
+        transport = StreamableTransport(access, pause=listened.pause)
+        await transport.open(listened)
+        transport.agree("2025-11-25")
+        transport.begin()
+        await listened.over.wait()
+        assert [each.method for each in asked] == ["GET"] * most
+        await transport.close()
+    return listened.pauses
+
+
+_NEWS = {"jsonrpc": "2.0", "method": "notifications/x"}
+
+
+@pytest.mark.parametrize("tail", [b"", b": still here\n\n", b"retry: 0\n\n", b"id: 7\n\n"])
+async def test_a_server_that_ends_its_stream_at_once_is_asked_less_and_less_often(tail: bytes):
+    pauses = await _listen(lambda _: events(tail=tail), 8)
+    assert pauses == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+
+
+async def test_a_stream_that_brought_something_is_asked_for_again_soon_but_never_at_once():
+    def answer(number: int) -> Reply:
+        return events(*([_NEWS] if number in (3, 4) else []), tail=b"retry: 0\n\n")
+
+    assert await _listen(answer, 6) == [2.0, 4.0, 1.0, 1.0, 2.0, 4.0]
+
+
+async def test_a_server_may_ask_for_longer_pauses():
+    pauses = await _listen(lambda _: events(_NEWS, tail=b"retry: 90000\n\n"), 2)
+    assert pauses == [90.0, 90.0]
+
+
+async def test_broken_streams_are_asked_for_again_with_pauses():
+    broken = Reply(b"", headers={"Content-Type": "text/event-stream", "Content-Length": "10"})
+    assert await _listen(lambda _: broken, 3) == [5.0, 5.0, 8.0]

@@ -1,7 +1,7 @@
 """Streamable HTTP: every message is a POST to one address; answers come as JSON or as a stream of events."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
 from bridle.host.http.client import Response
@@ -17,7 +17,11 @@ from bridle.types.errors import McpError
 _ACCEPT = "application/json, text/event-stream"
 _MOST_RESUMES = 10
 _RETRY = 1.0
-_LISTEN_AGAIN = 5.0
+_LISTEN_AGAIN = 1.0
+"""The least seconds between two streams; twice as many after each that brought nothing."""
+_MOST_DOUBLED = 6
+_LONGEST_PAUSE = 60.0
+_AFTER_FAILURE = 5.0
 _LAST_WORDS = 0.5
 _MOST_FAILED_LISTENS = 5
 
@@ -27,8 +31,12 @@ class StreamableTransport:
 
     streams = True
 
-    def __init__(self, access: HttpAccess) -> None:
+    def __init__(
+        self, access: HttpAccess, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
         self._access = access
+        self._pause = pause
+        """Waits so many seconds."""
         self._receiver: Receiver | None = None
         self._session: str | None = None
         self._revision = ""
@@ -119,11 +127,9 @@ class StreamableTransport:
 
     async def _follow(self, response: Response, events: EventDecoder, wanted: Any) -> bool:
         """Give on what a stream brings; whether the wanted answer was in it."""
-        events.reset()
-        async for chunk in response:
-            for event in decoded(events, chunk):
-                if event.name == "message" and event.data and self._take(event.data, wanted):
-                    return True
+        async for data in _messages(response, events):
+            if self._take(data, wanted):
+                return True
         return False
 
     def _take(self, data: bytes, wanted: Any) -> bool:
@@ -155,9 +161,10 @@ class StreamableTransport:
     async def _listen(self) -> None:
         """Read what the server sends on its own, for as long as it offers a stream for that."""
         events = EventDecoder(LONGEST_MESSAGE)
-        failures = 0
+        failures = fruitless = 0
         while failures < _MOST_FAILED_LISTENS:
             headers = self._stream_headers(events)
+            fruitless += 1
             try:
                 async with self._access.send(
                     "GET", self._access.url, headers=headers, limits=STREAM
@@ -165,10 +172,13 @@ class StreamableTransport:
                     if response.status != 200:
                         return  # The server offers none, or will say on the next request what is wrong.
                     failures = 0
-                    await self._follow(response, events, None)
+                    async for data in _messages(response, events):
+                        fruitless = 0
+                        self._take(data, None)
             except McpError:
                 failures += 1
-            await asyncio.sleep(_LISTEN_AGAIN * failures if events.retry is None else events.retry)
+            grown = min(_LISTEN_AGAIN * 2 ** min(fruitless, _MOST_DOUBLED), _LONGEST_PAUSE)
+            await self._pause(max(grown, _AFTER_FAILURE * failures, events.retry or 0.0))
 
     async def _fault(self, response: Response, session: str | None) -> McpError:
         """What a status that is not success means; a message in the body is the answer itself."""
@@ -191,6 +201,15 @@ class StreamableTransport:
                 pass
         said = data[:200].decode("utf-8", "replace").strip()
         return Refused(f"{name} answered with status {status}{': ' + said if said else ''}.", status=status)
+
+
+async def _messages(response: Response, events: EventDecoder) -> AsyncGenerator[bytes]:
+    """The messages of a stream, as they come."""
+    events.reset()
+    async for chunk in response:
+        for event in decoded(events, chunk):
+            if event.name == "message" and event.data:
+                yield event.data
 
 
 async def _read(response: Response) -> bytes:
