@@ -88,15 +88,16 @@ async def test_a_good_answer_passes_untouched():
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
 async def test_passing_faults_are_announced_waited_for_and_tried_again(status: int):
     run = await Run(failed(status), says("Hi")).ask()
+    cause = f"{'overloaded' if status in (503, 529) else 'server error'} ({status})"
     assert run.kinds == ["Waiting", "Started", "Completed"]
-    assert run.events[0] == Waiting(1, 10, 0.5, "server_error", status)
+    assert run.events[0] == Waiting(1, 10, 0.5, "server_error", status, cause)
     assert run.clock.waits == [0.5]
     assert run.script.requests[0].messages == run.script.requests[1].messages
 
 
 async def test_connection_faults_are_tried_again():
     run = await Run(ProviderError("refused", retryable=True), says("Hi")).ask()
-    assert run.events[0] == Waiting(1, 10, 0.5, "unknown", None)
+    assert run.events[0] == Waiting(1, 10, 0.5, "unknown", None, "request failed")
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 413])

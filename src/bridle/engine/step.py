@@ -211,6 +211,7 @@ class Answer:
                         delay=event.delay,
                         error=event.error,
                         status=event.status,
+                        cause=event.cause,
                     )
                 )
             case Restarted():

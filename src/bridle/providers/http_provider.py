@@ -169,7 +169,9 @@ class HttpProvider:
         except ConfigError as error:
             raise ProviderError(str(error)) from error
         if completed is None:
-            raise StreamBroken("The answer stopped before its end; try again.", retryable=True)
+            raise StreamBroken(
+                "The answer stopped before its end; try again.", retryable=True, cause="answer stopped"
+            )
         yield completed
 
     def body_of(self, request: ModelRequest) -> bytes:

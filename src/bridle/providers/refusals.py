@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
@@ -80,23 +81,38 @@ def _with_words(sentence: str, words: Words, vendor: Vendor) -> str:
 
 def unreachable(fault: HttpFault, *, vendor: Vendor, base: str) -> ProviderError:
     """The error for a service that gave no response at all."""
+    cause = fault.cause or _no_answer(fault, base)
     match fault.reason:
         case "connect" if not vendor.key_needed:
             text = f"{fault} Start {vendor.label}, or name its address in {_variable(vendor)}."
         case "connect":
             text = f"{fault} Check {_variable(vendor)} (now {base}) and your network."
         case "tls" | "proxy" | "size":
-            return ProviderError(str(fault))
+            return ProviderError(str(fault), cause=cause)
         case "idle" | "broken":
             text = f"{base} did not answer: {fault} Try again, or check {_variable(vendor)}."
-    return ProviderError(text, retryable=True)
+    return ProviderError(text, retryable=True, cause=cause)
+
+
+def _no_answer(fault: HttpFault, base: str) -> str:
+    host = urlsplit(base).hostname or base
+    match fault.reason:
+        case "idle":
+            return f"no answer from {host} (timeout)"
+        case "broken":
+            return f"no answer from {host} (connection closed)"
+        case "size":
+            return f"answer of {host} too large"
+        case "connect" | "tls" | "proxy":
+            return f"can't reach {host} ({'TLS' if fault.reason == 'tls' else fault.reason})"
 
 
 def broken(fault: HttpFault, *, request_id: str | None) -> StreamBroken:
     """The error for an answer that stopped before its end."""
     hint = " Raise CLAUDE_STREAM_IDLE_TIMEOUT_MS if it is only slow." if fault.reason == "idle" else ""
     text = f"The answer stopped in the middle: {fault}{hint}"
-    return StreamBroken(text, retryable=True, request_id=request_id)
+    cause = "answer stopped (timeout)" if fault.reason == "idle" else "answer stopped (connection lost)"
+    return StreamBroken(text, retryable=True, request_id=request_id, cause=cause)
 
 
 def no_key(vendor: Vendor) -> str:

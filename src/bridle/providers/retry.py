@@ -113,7 +113,7 @@ class Retrying:
                 if seen.started:
                     yield Restarted(str(error))
                 delay = self._delay(tally.retries, error)
-                yield Waiting(tally.retries, self._max_retries, delay, error.kind, error.status)
+                yield Waiting(tally.retries, self._max_retries, delay, error.kind, error.status, error.cause)
                 await self._sleep(delay)
                 if self._whole_answers and tally.breaks >= _BREAKS_BEFORE_WHOLE_ANSWER:
                     request = replace(request, stream=False)

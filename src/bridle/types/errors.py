@@ -76,9 +76,12 @@ class ProviderError(BridleError):
         retry_after: float | None = None,
         error_type: str | None = None,
         request_id: str | None = None,
+        cause: str = "",
     ) -> None:
+        """`cause` says in a few words what happened, where kind and status do not tell."""
         super().__init__(message)
         self.kind: ApiErrorKind = kind
+        self._cause = cause
         self.status = status
         self.retryable = retryable
         self.retry_after = retry_after
@@ -86,9 +89,33 @@ class ProviderError(BridleError):
         self.request_id = request_id
 
     @property
+    def cause(self) -> str:
+        """What happened in a few words: `overloaded (529)`, `can't reach api.example.com (DNS)`."""
+        return self._cause or fault_words(self.kind, self.status, self.error_type)
+
+    @property
     def is_prompt_too_long(self) -> bool:
         """The request did not fit into the model's window."""
         return self.status in (400, 413) and "too long" in str(self).lower()
+
+
+_FAULTS = {
+    "authentication_failed": "key not accepted",
+    "billing_error": "out of credit",
+    "rate_limit": "rate limited",
+    "overloaded": "overloaded",
+    "invalid_request": "request refused",
+    "model_not_found": "model not found",
+    "server_error": "server error",
+    "max_output_tokens": "answer too long",
+}
+
+
+def fault_words(kind: str, status: int | None = None, error_type: str | None = None) -> str:
+    """What is wrong with a model service, in a few words."""
+    overloaded = status in (503, 529) or error_type == "overloaded_error"
+    words = "overloaded" if overloaded else _FAULTS.get(kind, "request failed")
+    return f"{words} ({status})" if status else words
 
 
 class StreamBroken(ProviderError):

@@ -165,6 +165,8 @@ class RetryScheduled(Struct, frozen=True, kw_only=True, tag="retry_scheduled"):
     delay: float
     error: ApiErrorKind
     status: int | None
+    cause: str = ""
+    """What happened, in a few words."""
 
 
 class ModelSwitched(Struct, frozen=True, kw_only=True, tag="model_switched"):

@@ -115,6 +115,8 @@ class Waiting(Struct, frozen=True):
     delay: float
     error: ApiErrorKind
     status: int | None
+    cause: str = ""
+    """What happened, in a few words."""
 
 
 class Restarted(Struct, frozen=True):

@@ -4,6 +4,7 @@ from bridle.frontends.print.call_summary import call_words
 from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.types.block import text_of
+from bridle.types.errors import fault_words
 from bridle.types.event import (
     Answered,
     AssistantReplied,
@@ -65,9 +66,9 @@ class Narrator:
             case ToolFinished():
                 self._result(event)
             case RetryScheduled():
-                status = f" {event.status}" if event.status else ""
-                attempt = f"{event.attempt} of {event.max_retries}"
-                self._line(f"! {event.error}{status}: trying again in {event.delay:.1f} s ({attempt})")
+                why = event.cause or fault_words(event.error, event.status)
+                attempt = f"{event.attempt}/{event.max_retries}"
+                self._line(f"! {why}, retrying in {event.delay:.1f} s ({attempt})")
             case ModelSwitched():
                 self._line(f"! {event.fallback} continues for {event.original}: {event.reason}")
             case FromAgent():

@@ -130,10 +130,12 @@ class HttpClient:
                 return Connection(*await self._dial(origin))
         except TimeoutError as error:
             text = f"{origin.url} did not accept a connection within {limits.connect:g} s."
-            raise HttpFault(text, "connect") from error
+            raise HttpFault(text, "connect", cause=f"can't reach {origin.host} (timeout)") from error
         except OSError as error:
+            from bridle.host.http.connect_faults import connect_fault  # Only a failure needs it.
+
             self._distrust_certificate()
-            raise _connect_fault(origin, error) from error
+            raise connect_fault(origin, error) from error
 
     async def _dial(self, origin: Origin) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         context = self._tls() if origin.scheme == "https" else None
@@ -141,7 +143,12 @@ class HttpClient:
         if proxy is None:
             return await _connect(await self._addresses(origin), origin, context)
         through = self._tls() if proxy.origin.scheme == "https" else None
-        reader, writer = await _connect([proxy.origin.host], proxy.origin, through)
+        try:
+            reader, writer = await _connect([proxy.origin.host], proxy.origin, through)
+        except OSError as error:
+            from bridle.host.http.connect_faults import connect_fault
+
+            raise connect_fault(proxy.origin, error, what="the proxy ") from error
         if context is None:
             return reader, writer
         try:
@@ -158,7 +165,8 @@ class HttpClient:
             return [origin.host]
         addresses = await self._resolve(origin.host, origin.port)
         if not addresses:
-            raise HttpFault(f"There is no address to connect for {origin.host}.", "connect")
+            text = f"There is no address to connect for {origin.host}."
+            raise HttpFault(text, "connect", cause=f"can't reach {origin.host} (DNS)")
         return addresses
 
     async def _head(self, request: Request, origin: Origin, target: str) -> bytes:
@@ -231,17 +239,3 @@ async def _tunnel(
     if not version.startswith("HTTP/1.") or not rest.startswith("2"):
         hint = "; put user and password into HTTPS_PROXY" if rest.startswith("407") else ""
         raise HttpFault(f"The proxy {proxy.origin.url} refused to connect ({rest[:80]}){hint}.", "proxy")
-
-
-def _connect_fault(origin: Origin, error: OSError) -> HttpFault:
-    import ssl  # Loaded by now if it is what failed.
-
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return HttpFault(
-            f"The certificate of {origin.url} cannot be trusted ({error.verify_message}): name your "
-            "organisation's CA file in NODE_EXTRA_CA_CERTS.",
-            "tls",
-        )
-    if isinstance(error, ssl.SSLError):
-        return HttpFault(f"No TLS connection to {origin.url} could be made ({error.reason}).", "tls")
-    return HttpFault(f"Cannot connect to {origin.url} ({(error.strerror or str(error))[:200]}).", "connect")

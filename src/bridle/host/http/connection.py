@@ -34,9 +34,11 @@ class Limits(Struct, frozen=True):
 class HttpFault(BridleError):
     """There is no whole response."""
 
-    def __init__(self, message: str, reason: Reason) -> None:
+    def __init__(self, message: str, reason: Reason, *, cause: str = "") -> None:
+        """`cause` names the host and what is wrong in a few words, where that is known."""
         super().__init__(message)
         self.reason: Reason = reason
+        self.cause = cause
 
 
 class Unanswered(HttpFault):

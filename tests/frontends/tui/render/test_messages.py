@@ -66,10 +66,11 @@ def test_boundary_of_a_summary_fills_the_row():
 
 def test_errors_count_down_to_the_next_attempt():
     rows = _texts(messages.retry_countdown("overloaded", 70, remaining=4.4, attempt=2, most=10, status=529))
-    assert rows == ["↻ the model is overloaded (529), again in 4 s · attempt 2 of 10"]
-    assert _texts(messages.api_error("rate_limit", "slow down", 70, status=429)) == [
-        "✗ too many requests (429): slow down"
+    assert rows == ["↻ overloaded (529), retrying in 4 s (2/10)"]
+    assert _texts(messages.api_error("rate_limit", "Slow down (429).", 70, status=429)) == [
+        "✗ Slow down (429)."
     ]
+    assert _texts(messages.api_error("rate_limit", "", 70, status=429)) == ["✗ rate limited (429)"]
 
 
 def test_turns_end_with_what_they_took():

@@ -91,6 +91,7 @@ class TurnProgress:
                 attempt=event.attempt,
                 most=event.max_retries,
                 status=event.status,
+                cause=event.cause,
             )
         spinner = spinner_line(
             width,

@@ -21,7 +21,7 @@ from bridle.frontends.tui.render.tools.others import image_note
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.sanitize import clean
 from bridle.frontends.tui.style.text import Line, Span
-from bridle.types.errors import ApiErrorKind
+from bridle.types.errors import ApiErrorKind, fault_words
 from bridle.types.services.tasks import Task, TaskStatus
 from bridle.types.turn import Outcome
 
@@ -36,13 +36,6 @@ _LEVELS: Mapping[Level, tuple[str, str]] = {
     "suggestion": ("›", "suggestion"),
     "warning": ("!", "warning"),
     "error": ("✗", "error"),
-}
-_FAULTS: Mapping[str, str] = {
-    "rate_limit": "too many requests",
-    "overloaded": "the model is overloaded",
-    "server_error": "the model service has a fault",
-    "authentication_failed": "the key was not accepted",
-    "billing_error": "the account cannot pay for this",
 }
 _JOBS: Mapping[TaskStatus, State] = {
     "running": "running",
@@ -131,9 +124,8 @@ def interrupted(width: int, *, in_tools: bool = False) -> list[Line]:
 
 
 def api_error(kind: ApiErrorKind | str, message: str, width: int, *, status: int | None = None) -> list[Line]:
-    """The model could not answer."""
-    code = f" ({status})" if status else ""
-    return _hung("✗", "error", f"{_FAULTS.get(kind, kind.replace('_', ' '))}{code}: {message}", width)
+    """The model could not answer; the message says why, where there is one."""
+    return _hung("✗", "error", message.strip() or fault_words(kind, status), width)
 
 
 def retry_countdown(
@@ -144,12 +136,12 @@ def retry_countdown(
     attempt: int,
     most: int,
     status: int | None = None,
+    cause: str = "",
 ) -> list[Line]:
     """A request failed and will be made again."""
-    code = f" ({status})" if status else ""
-    why = _FAULTS.get(kind, kind.replace("_", " "))
-    when = f"again in {max(0, round(remaining))} s" if remaining > 0 else "trying again"
-    return _hung("↻", "warning", f"{why}{code}, {when} · attempt {attempt} of {most}", width)
+    why = one_line(cause) or fault_words(kind, status)
+    when = f"retrying in {max(0, round(remaining))} s" if remaining > 0 else "retrying"
+    return _hung("↻", "warning", f"{why}, {when} ({attempt}/{most})", width)
 
 
 def turn_summary(outcome: Outcome, width: int) -> list[Line]:
