@@ -34,7 +34,7 @@ async def test_model_and_person_read_the_part_the_reason_and_the_remedy(tmp_path
     )
     done, told = await _denied(tmp_path, *calls, flags=("--output-format", form))
     for text in (done.err, told):
-        assert "`npm test` (npm is not known to read only)" in text
+        assert "`npm test` (npm isn't known to be read-only)" in text
         assert "`cat /etc/hostname` (it reads /etc/hostname, which is outside" in text
     assert "the rule Bash(npm test:*) and the working folder /etc" in told
     assert done.err.count("denied: Bash(ls && npm test && cat /etc/hostname): ") == 1
@@ -88,7 +88,7 @@ async def test_denials_of_agents_are_told_with_what_the_agent_does(tmp_path: Pat
 
 async def test_verbose_tells_a_denial_once(tmp_path: Path):
     done, _ = await _denied(tmp_path, _bash("npm test"), flags=("--verbose",))
-    assert done.err.count("npm is not known to read only") == 1
+    assert done.err.count("npm isn't known to be read-only") == 1
 
 
 async def test_secrets_and_control_characters_in_a_denied_call_are_not_shown(tmp_path: Path):

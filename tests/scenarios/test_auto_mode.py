@@ -30,7 +30,7 @@ from tests.fakes.engine import FakeChannel, facts, make_runtime, make_session, r
 from tests.fakes.features import with_feature
 from tests.fakes.tools import Workshop
 
-_DOUBT = Ask("no rule covers this call")
+_DOUBT = Ask("no permission rule matches")
 
 
 def _verdict(verdict: str, reason: str = "It serves the task.", rule: str = "none", **usage: int) -> Any:

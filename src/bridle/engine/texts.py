@@ -4,6 +4,9 @@ INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
 """Both markers are part of the transcript format: other readers look for them."""
 
+CALL_REFUSED = "The user does not want this call to run. Stop here and wait for what they say next."
+CALL_REFUSED_BECAUSE = "The user did not let this call run and said: "
+"""Followed by what they said."""
 CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
 COMMAND_CANCELLED = (
     "Not run: a shell command before it in the same message failed. Call it again if it is needed."

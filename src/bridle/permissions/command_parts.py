@@ -99,7 +99,7 @@ def _verdict(case: Case, part: Part, rule: Rule | None) -> Allow | Ask:
     if case.mode == "acceptEdits" and part.file_command:
         why = "changes of files in the working directories are accepted"
         return Allow(why, "mode", judged=_judged(case, part, edits=True))
-    return Ask(part.why or "no rule covers it")
+    return Ask(part.why or "no permission rule matches")
 
 
 def _judged(case: Case, part: Part, *, edits: bool = False) -> Judged:

@@ -19,7 +19,7 @@ from bridle.permissions.matching import (
     settles_command,
     shell_rules,
 )
-from bridle.permissions.suggestions import suggest
+from bridle.permissions.suggestions import lasting_rules, suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
 NO_EFFECT = frozenset({
@@ -72,7 +72,9 @@ def decide(case: Case) -> Decision:
             return Deny(
                 reason, "mode", decision.rule, decision.parts, suggest(usual, decision, _first_opinion)
             )
-        return msgspec.structs.replace(decision, suggestions=suggest(case, decision, later))
+        updates = suggest(case, decision, later)
+        lasting = lasting_rules(case, updates, later)
+        return msgspec.structs.replace(decision, suggestions=updates, lasting=lasting)
     except _FAULTS as error:
         reason = f"the call could not be weighed: {error}"
         return (
@@ -348,7 +350,7 @@ def _first_opinion(case: Case) -> Decision:
         opinion = command(case, ()) if check is command else check(case)
         if opinion is not None:
             return opinion
-    return Ask("no rule covers this call")
+    return Ask("no permission rule matches")
 
 
 def _later_opinion(before: Case, case: Case) -> Decision:

@@ -1,7 +1,7 @@
 """Changes that would keep the same question from being asked again."""
 
 import os.path
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bridle.permissions import command_parts
 from bridle.permissions.files import paths
@@ -26,6 +26,43 @@ def suggest(case: Case, doubt: Ask, decide: Callable[[Case], Decision]) -> tuple
     if not proposed or not isinstance(decide(after), Allow):
         return ()
     return tuple(part for update in proposed for part in _bounded(update))
+
+
+def lasting_rules(
+    case: Case, suggested: Sequence[PermissionUpdate], decide: Callable[[Case], Decision]
+) -> tuple[PermissionUpdate, ...]:
+    """Rules alone that allow the same call in later sessions; a mode or a folder holds for this one only."""
+    rules = tuple(update for update in suggested if update["type"] == "addRules")
+    if not rules or len(rules) == len(suggested):
+        return rules
+    kept = _allow(*_every_rule(case)) if case.tool == SHELL else None
+    try:
+        enough = kept is not None and isinstance(decide(applied_to_case(case, (kept,))), Allow)
+    except ValueError:
+        return ()
+    return (kept,) if kept is not None and enough else ()
+
+
+def _every_rule(case: Case) -> list[RuleValue]:
+    """For each part of a command a rule, and one for each file that it writes or reads elsewhere."""
+    readable = (*case.roots, *case.readable)
+    found: list[RuleValue] = []
+    for weighed in command_parts.weigh(case, ()):
+        part = weighed.part
+        if isinstance(weighed.opinion, Allow):
+            continue
+        if not part.harmless and command_parts.allowing(case, part) is None:
+            found.append({"toolName": SHELL, "ruleContent": _rule_content(part)})
+        found += _file_rules("Edit", part.redirects)
+        found += _file_rules(
+            "Read", (each for each in part.reads if not paths.is_within(case, each, readable))
+        )
+    return [rule for index, rule in enumerate(found) if rule not in found[:index]]
+
+
+def _file_rules(tool: str, files: Iterable[str]) -> list[RuleValue]:
+    # A sign in a file's name would mean more than itself in a rule.
+    return [{"toolName": tool, "ruleContent": f"/{file}"} for file in files if not set("*?[]!\\") & set(file)]
 
 
 def _bounded(update: PermissionUpdate) -> Iterator[PermissionUpdate]:

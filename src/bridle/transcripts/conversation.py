@@ -30,6 +30,17 @@ def fold(entries: Iterable[ConversationEntry]) -> History:
     return history
 
 
+def ran_inputs(entries: Iterable[ConversationEntry]) -> dict[str, dict[str, Any]]:
+    """By the ids of calls, what those ran with that did not run as the model wrote them."""
+    return {
+        block["tool_use_id"]: entry["ranInput"]
+        for entry in entries
+        if entry["type"] == "user" and "ranInput" in entry
+        for block in entry["message"]["content"]
+        if not isinstance(block, str) and block["type"] == "tool_result"
+    }
+
+
 class Conversation:
     """A history that follows its entries; an entry changes the newest exchange and nothing before it.
 

@@ -191,11 +191,13 @@ class Session:
         summary: bool = False,
         data: Any = UNSET,
         source: str | None = None,
+        ran: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
     ) -> UserEntry:
         """Record something from the user's side.
 
-        `data` is the structured output of the tool whose result this is, `source` the entry with its call;
+        `data` is the structured output of the tool whose result this is, `source` the entry with its call,
+        `ran` the input that it ran with where that was changed;
         `summary` marks the text that stands for all before a compaction; `origin` says who a prompt is from.
         A uuid that is taken is replaced.
         """
@@ -212,6 +214,8 @@ class Session:
             entry["permissionMode"] = self.state.mode
         if source is not None:
             entry["sourceToolAssistantUUID"] = source
+        if ran is not None:
+            entry["ranInput"] = dict(ran)
         if meta:
             entry["isMeta"] = True
         if summary:

@@ -30,6 +30,8 @@ class UserEntry(LinkedEntry):
     message: UserMessage
     toolUseResult: NotRequired[Any]
     sourceToolAssistantUUID: NotRequired[str]
+    ranInput: NotRequired[dict[str, Any]]
+    """What the call of this result ran with, where that is not what the model wrote."""
     isMeta: NotRequired[bool]
     isCompactSummary: NotRequired[bool]
     origin: NotRequired[dict[str, Any]]

@@ -121,6 +121,14 @@ class ToolStarted(Struct, frozen=True, kw_only=True, tag="tool_started"):
     input: Mapping[str, Any]
 
 
+class CallRevised(Struct, frozen=True, kw_only=True, tag="call_revised"):
+    """A call runs with another input than it was made with, which a person or a hook has put in."""
+
+    call_id: str
+    tool: str
+    input: Mapping[str, Any]
+
+
 class ToolProgressed(Struct, frozen=True, kw_only=True, tag="tool_progressed"):
     """A running call has new output to show."""
 
@@ -302,6 +310,7 @@ Event = (
     | Withdrawn
     | UserTextAdded
     | ToolStarted
+    | CallRevised
     | ToolProgressed
     | ToolFinished
     | PermissionDenied

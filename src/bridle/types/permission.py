@@ -82,6 +82,8 @@ class Ask(Struct, frozen=True):
     rule: Rule | None = None
     suggestions: tuple["PermissionUpdate", ...] = ()
     """Changes that would keep the same question from being asked again."""
+    lasting: tuple["PermissionUpdate", ...] = ()
+    """The same with rules alone, which hold in later sessions as well; none where rules are not enough."""
     parts: tuple[PartDecision, ...] = ()
     blocked_path: str | None = None
     """The path that gave rise to the doubt."""

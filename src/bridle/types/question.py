@@ -19,6 +19,8 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     reason_type: ReasonType = "other"
     suggestions: tuple[Mapping[str, Any], ...] = ()
     """Updates that would keep the same question from being asked again."""
+    lasting: tuple[Mapping[str, Any], ...] = ()
+    """Rules alone that would do so in later sessions as well; none where rules are not enough."""
     blocked_path: str | None = None
     parts: tuple[PartDecision, ...] = ()
     """What is thought of each simple command, when the call is a shell command."""
@@ -79,6 +81,8 @@ class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):
     input: Mapping[str, Any] | None = None
     """The input to run instead of the one that was shown; decided again by the gate."""
     updates: tuple[Mapping[str, Any], ...] = ()
+    edited: bool = False
+    """The person changed the input in the question: the model is told what ran."""
     by_hook: bool = False
     """A hook answered in a person's place."""
     origin: Origin | None = None

@@ -17,7 +17,7 @@ def _case(tool: str = "Bash", *, mode: Mode = "auto", rules: tuple[Rule, ...] = 
 
 def _by_allow_rule(case: Case) -> Decision:
     rule = next((rule for rule in case.rules if rule.effect is Effect.ALLOW), None)
-    return Allow(f"allowed by rule {rule}", "rule", rule) if rule else Ask("no rule covers this call")
+    return Allow(f"allowed by rule {rule}", "rule", rule) if rule else Ask("no permission rule matches")
 
 
 def _by_accepting_edits(case: Case) -> Decision:
@@ -78,7 +78,7 @@ def test_tool_without_effect_needs_no_review(tool: str):
         (Ask("removes your home", "safetyCheck", needs_person=True), True),
         (Ask(".git/config is protected", "safetyCheck"), False),
         (Ask("/etc is outside", "workingDir"), False),
-        (Ask("no rule covers this call"), False),
+        (Ask("no permission rule matches"), False),
     ],
 )
 def test_some_doubts_are_for_people_only(doubt: Ask, expected: bool):

@@ -38,6 +38,7 @@ from bridle.session import choices
 from bridle.session.commands import SessionCommands
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
+from bridle.transcripts.conversation import ran_inputs
 from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult
 from bridle.types.services.remote import REMOTE
@@ -210,7 +211,7 @@ class SessionView:
         """What to show first: the end of the conversation, or a greeting."""
         setup, session, width = self._setup, self._session, max(self._app.size.columns, 1)
         if session.entries:
-            return recent_lines(session.history.messages, width)
+            return self._recent_lines(width)
         folder = "" if is_on(setup.env, "CLAUDE_CODE_HIDE_CWD") else short_folder(setup.cwd, setup.env)
         return welcome(width, version=__version__, model=setup.model, folder=folder)
 
@@ -244,9 +245,13 @@ class SessionView:
     def use_layout(self, name: str) -> None:
         """Give the conversation a window to itself (`fullscreen`), or go back to the scrollback."""
         if name == "fullscreen":
-            self._app.cover(recent_lines(self._session.history.messages, max(self._app.size.columns, 1)))
+            self._app.cover(self._recent_lines(max(self._app.size.columns, 1)))
         else:
             self._app.uncover()
+
+    def _recent_lines(self, width: int) -> "list[Line]":
+        session = self._session
+        return recent_lines(session.history.messages, width, ran=ran_inputs(session.entries))
 
     def _learn(self, answer: Answer) -> None:
         """Follow the background of the terminal, where the theme is left to us."""

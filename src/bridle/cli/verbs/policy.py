@@ -160,7 +160,7 @@ def _lines(derivation: Derivation, mode: str) -> Iterator[str]:
         word = _WORDS[type(opinion.decision)]
         yield f"{mark} {opinion.check:<20} {word:<6} {_short(opinion.decision.reason)}{place}"
     if winner is None:
-        yield "* nothing else         ask    no rule covers this call"
+        yield "* nothing else         ask    no permission rule matches"
 
 
 def _to_json(derivation: Derivation) -> dict[str, Any]:

@@ -31,6 +31,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     """Text for the model beside the result: instructions for the files it touched, words of hooks."""
     ran: bool = False
     """The tool was started: its input could be read and the gate let it through."""
+    ran_input: Mapping[str, Any] | None = None
+    """What it ran with, where that is not what the model wrote."""
 
 
 class DeferredCall(Struct, frozen=True, kw_only=True):

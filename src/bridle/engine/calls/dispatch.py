@@ -24,9 +24,10 @@ from bridle.engine.turn import Turn
 from bridle.permissions.files.hidden_files import hides
 from bridle.permissions.preparation import approvals, only_reads
 from bridle.types.errors import CommandStopped, ToolError
-from bridle.types.event import Noticed, ToolProgressed
+from bridle.types.event import CallRevised, Noticed, ToolProgressed
 from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.permission import Permit
+from bridle.types.revision import with_note
 from bridle.types.sandbox import Sandbox
 from bridle.types.services.checkpoints import Changes
 from bridle.types.tool import Tool, ToolContext, ToolOutput
@@ -59,6 +60,7 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
     said = await fire_pre_tool_use(call, tool, turn)
     if said.deferred is not None and await can_be_deferred(call, turn, is_alone):
         return DeferredCall(call=call)
+    asked = call
     try:
         if said.updated_input is not None:
             changed = msgspec.structs.replace(call, input=said.updated_input)
@@ -66,10 +68,26 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
             tool.check(input, context)
         allowed = await pass_gate(call, tool, input, turn, hook=said.decision)
         if allowed.call is not call:
-            tool.check(allowed.input, context)
+            _check_revised(allowed, tool, context)
     except (CallDenied, ToolError) as refusal:
         return Settled(output=failure(str(refusal)), context=said.context)
-    return await _run(allowed, tool, context, turn, said)
+    _tell_revision(asked, allowed.call, tool, turn)
+    settled = await _run(allowed, tool, context, turn, said)
+    changed = settled.ran_input != asked.input
+    return settled if changed else msgspec.structs.replace(settled, ran_input=None)
+
+
+def _check_revised(allowed: AllowedCall, tool: Tool, context: ToolContext) -> None:
+    try:
+        tool.check(allowed.input, context)
+    except ToolError as error:
+        raise ToolError(f"{allowed.note}{error}") from error
+
+
+def _tell_revision(made: Call, runs: Call, tool: Tool, turn: Turn) -> None:
+    """Let people see what runs, where that is not what the model wrote."""
+    if made.input != runs.input:
+        turn.runtime.channel.emit(CallRevised(call_id=runs.id, tool=tool.name, input=runs.input))
 
 
 async def _run(
@@ -87,7 +105,8 @@ async def _run(
     before, began, ran = runtime.workspace.cwd, runtime.clock(), True
     try:
         async with runtime.features.around_call(running):
-            output = await _held(allowed, tool, context, turn)
+            output, allowed = await _held(allowed, tool, context, turn)
+            call = allowed.call
     except asyncio.CancelledError:
         notify_interrupted_call(call, tool, turn, seconds=runtime.clock() - began)
         raise
@@ -110,7 +129,14 @@ async def _run(
         feature.settle(running)
     remarks = (f"<system-reminder>{line}</system-reminder>" for line in runtime.features.remarks())
     more = (*loaded, *((beside,) if beside else ()), *remarks)
-    return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
+    if allowed.note:
+        output = msgspec.structs.replace(output, content=with_note(allowed.note, output.content))
+    return Settled(
+        output=output,
+        context=(*said.context, *words, *more),
+        ran=ran,
+        ran_input=call.input,
+    )
 
 
 def _permit(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) -> Permit:
@@ -130,11 +156,13 @@ def _warn(turn: Turn) -> Callable[[str], None]:
     return lambda text: turn.runtime.channel.emit(Noticed(text, "warning"))
 
 
-async def _held(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) -> ToolOutput:
-    """Run the call, within what it was judged to do if only judgement let it through."""
-    before = turn.runtime.workspace.cwd
+async def _held(
+    allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn
+) -> tuple[ToolOutput, AllowedCall]:
+    """The result of the call and what ran: within what it was judged to do, if only that let it through."""
+    before, call = turn.runtime.workspace.cwd, allowed.call
     try:
-        return await tool.run(allowed.input, context)
+        return await tool.run(allowed.input, context), allowed
     except CommandStopped as error:
         turn.runtime.workspace.cwd = before
         context.permit.refused(error.refusal)
@@ -142,8 +170,14 @@ async def _held(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Tu
             allowed = await ask_again(allowed, tool, turn, error.refusal)
         except CallDenied as refusal:
             raise CallDenied(f"{error} {refusal}") from refusal
+    if allowed.call is not call:
+        _check_revised(allowed, tool, context)
+        _tell_revision(call, allowed.call, tool, turn)
     unbound = msgspec.structs.replace(context.permit, view=None)
-    return await tool.run(allowed.input, msgspec.structs.replace(context, permit=unbound))
+    try:
+        return await tool.run(allowed.input, msgspec.structs.replace(context, permit=unbound)), allowed
+    except ToolError as error:
+        raise ToolError(f"{allowed.note}{error}") from error
 
 
 def _boundary(allowed: AllowedCall, tool: Tool, turn: Turn) -> Sandbox | None:

@@ -214,7 +214,7 @@ class CallQueue:
         )
         result = result_block(call.id, normalise(output.content), is_error=output.is_error)
         job.result = result
-        entry = turn.session.say_user([result], data=output.data, source=job.source)
+        entry = turn.session.say_user([result], data=output.data, source=job.source, ran=settled.ran_input)
         turn.user_lines += 1
         if settled.context:
             turn.session.say_user([text_block(text) for text in settled.context], meta=True)

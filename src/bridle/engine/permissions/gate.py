@@ -21,6 +21,7 @@ from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
+from bridle.types.revision import revision_note
 from bridle.types.sandbox import Refusal, beyond_words
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
@@ -36,6 +37,8 @@ class AllowedCall(Struct, frozen=True, kw_only=True):
     """What a call that only judgement let through was taken to do."""
     approved: bool = False
     """It would have been asked about, and was allowed."""
+    note: str = ""
+    """What the model must know of an input that a person has changed."""
 
 
 class CallDenied(Exception):
@@ -128,21 +131,33 @@ async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Tur
         # The files stay those that were shown; if they lead elsewhere by now, opening them fails.
         case = msgspec.structs.replace(asked.case, rules=turn.rules)
     else:
-        changed = msgspec.structs.replace(asked.call, input=answer.input)
-        call, input = read_call(changed, tool, turn)
-        case = _case(call, tool, input, turn, hook=None)
-        allowed = AllowedCall(call=call, input=input, case=case)
+        allowed = _revised(asked, answer, tool, turn)
+        case = allowed.case
     decision = turn.runtime.gate.decide(case)
     # A session that does not ask denies what it would ask about; that is not what the person was asked.
     if isinstance(decision, Deny) and decision.reason_type != "mode":
-        await _turn_away(allowed.call, tool, turn, decision)
+        await _turn_away(allowed.call, tool, turn, decision, note=allowed.note)
     if answer.by_hook and isinstance(decision, Ask) and decision.reason_type == "safetyCheck":
         # The hook has put in something that no hook may approve.
         return await _ask(allowed, tool, turn, decision)
     return msgspec.structs.replace(allowed, approved=True)
 
 
-async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, no_approver: str = "") -> NoReturn:
+def _revised(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Turn) -> AllowedCall:
+    """The call with the input of the answer, which no one has looked at yet."""
+    before, given = asked.call.input, answer.input or {}
+    note = revision_note(before, given) if answer.edited else ""
+    try:
+        call, input = read_call(msgspec.structs.replace(asked.call, input=given), tool, turn)
+    except ToolError as error:
+        raise CallDenied(f"{note}{error}") from error
+    case = _case(call, tool, input, turn, hook=None)
+    return AllowedCall(call=call, input=input, case=case, note=note)
+
+
+async def _turn_away(
+    call: Call, tool: Tool, turn: Turn, denied: Deny, *, no_approver: str = "", note: str = ""
+) -> NoReturn:
     from bridle.permissions.explanations import refusal, remedy
 
     text = refusal(tool.name, denied, no_approver=no_approver)
@@ -162,7 +177,7 @@ async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, no_app
     )
     if denied.reason_type == "classifier" and await fire_permission_denied(call, tool, turn, denied):
         text = f"{text} {MAY_RETRY}"
-    raise CallDenied(text)
+    raise CallDenied(note + text)
 
 
 def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:

@@ -78,6 +78,7 @@ def _question(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> PermissionQuest
         reason=_reason(call, tool, turn, doubt),
         reason_type=doubt.reason_type,
         suggestions=doubt.suggestions,
+        lasting=doubt.lasting,
         blocked_path=doubt.blocked_path,
         parts=doubt.parts,
         server=tool.server,

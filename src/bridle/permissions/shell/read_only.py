@@ -54,7 +54,7 @@ def judge_command(words: tuple[Word, ...], *, here: str | None, fed: tuple[Simpl
         return look(name, use, rest)
     if rest and (lister := _LISTERS.get((name.replace("pip3", "pip"), rest[0].value))):
         return look(f"{name} {rest[0].value}", lister, rest[1:])
-    return Verdict(f"{name} is not known to read only")
+    return Verdict(f"{name} isn't known to be read-only")
 
 
 def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> Verdict:

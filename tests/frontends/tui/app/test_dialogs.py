@@ -3,11 +3,12 @@ from typing import Any
 import pytest
 
 from bridle.config.trust import TrustItem
+from bridle.engine.texts import CALL_REFUSED
 from bridle.frontends.tui.dialogs import consent
 from bridle.frontends.tui.dialogs.call_preview import CallPreview
 from bridle.frontends.tui.dialogs.confirm import Picked
 from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
-from bridle.frontends.tui.dialogs.permission import NO, EditOutside, PermissionDialog
+from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
 from bridle.frontends.tui.dialogs.plan import PlanDialog
 from bridle.frontends.tui.dialogs.questions import QuestionsDialog
 from bridle.frontends.tui.keymap.keymap import USUAL, KeyState, default_keymap
@@ -68,13 +69,13 @@ def test_a_permission_prompt_shows_what_would_run_and_every_choice():
     assert _shown(dialog) == "\n".join([
         "─ Run a command? " + "─" * 63,
         "rm -rf build && npm test",
-        "asked because no rule covers this",
+        "no rule covers this",
         "",
-        "❯ 1. Yes, this once",
-        "  2. Yes, and in this session allow Bash(npm test:*)",
-        "  3. Yes, always allow: Bash(npm test:*)",
-        "  4. Run another command",
-        "  5. No · or say what to do instead",
+        "❯ 1. Yes",
+        "  2. Yes, and allow Bash(npm test:*) this session",
+        "  3. Yes, and always allow: Bash(npm test:*)",
+        "  4. Edit the command…",
+        "  5. No, and tell bridle what to do instead",
         "",
         "enter to choose · esc for no · ctrl+e why",
     ])  # fmt: skip
@@ -109,7 +110,7 @@ def test_a_call_is_allowed_for_the_session():
 def test_a_rule_is_kept_where_the_user_says_and_as_they_write_it():
     dialog = bash("npm test", suggestions=(RULE,))
     assert _press(dialog, "3\t") is None
-    assert "for everyone in this project" in _shown(dialog)
+    assert "save to .claude/settings.json (shared with the project) · tab: change location" in _shown(dialog)
     answer = _press(dialog, b"\x01" + b"\x0b" + b"Bash(npm *)\r")
     assert answer == Permitted(
         updates=(
@@ -126,20 +127,79 @@ def test_a_rule_is_kept_where_the_user_says_and_as_they_write_it():
 def test_a_rule_that_cannot_be_read_is_not_kept():
     dialog = bash("npm test", suggestions=(RULE,))
     assert _press(dialog, b"3\x01\x0b" + b"Bash(\r") is None
-    assert "not a rule that can be kept" in _shown(dialog)
+    assert "can't save this rule" in _shown(dialog)
 
 
 def test_a_call_is_refused_with_and_without_a_reason():
-    assert _press(bash("ls"), b"\x1b") == Refused(message=NO, interrupt=True)
-    assert _press(bash("ls"), "n") == Refused(message=NO, interrupt=True)
+    assert _press(bash("ls"), b"\x1b") == Refused(message=CALL_REFUSED, interrupt=True)
+    assert _press(bash("ls"), "n") == Refused(message=CALL_REFUSED, interrupt=True)
     refused = _press(bash("ls"), "3use find\r")
     assert isinstance(refused, Refused)
     assert "use find" in refused.message and not refused.interrupt
 
 
 def test_the_command_can_be_changed_before_it_runs():
-    assert _press(bash("ls"), "2 -l\r") == Permitted(input={"command": "ls -l"})
+    assert _press(bash("ls"), "2 -l\r") == Permitted(input={"command": "ls -l"}, edited=True)
     assert _press(bash("ls"), b"\x07") == EditOutside()
+
+
+@pytest.mark.parametrize(
+    "keys", ["2\r", "2\r\r", "2 \r", "\x1b[B\r", "\x1b[B\r\r", "\x1b[B\r\r\r ", "2\x15\r"]
+)
+def test_editing_never_runs_the_command_as_it_was(keys: str):
+    dialog = bash("git push --force")
+    assert _press(dialog, keys) is None
+    assert "Edit the command" in _shown(dialog)
+
+
+def test_an_unchanged_command_says_how_to_run_it():
+    dialog = bash("git push --force")
+    assert _press(dialog, "\x1b[B") is None
+    assert "enter to edit" in _shown(dialog) and "Edit the command: " not in _shown(dialog)
+    assert _press(dialog, "\r") is None
+    assert "Edit the command: git push --force" in _shown(dialog)
+    assert _press(dialog, "\r") is None
+    assert "change the command first, or choose 1" in _shown(dialog)
+
+
+@pytest.mark.parametrize("letter", "y1n")
+def test_a_letter_on_the_choice_to_edit_belongs_to_the_command(letter: str):
+    dialog = bash("git push")
+    assert _press(dialog, f"\x1b[B{letter}") is None
+    assert _press(dialog, "\r") == Permitted(input={"command": f"git push{letter}"}, edited=True)
+
+
+def test_each_choice_grants_one_thing():
+    folder = {"type": "addDirectories", "directories": ["/data"], "destination": "session"}
+    edits = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    kept = {**RULE, "rules": [*RULE["rules"], {"toolName": "Edit", "ruleContent": "//data/log"}]}
+    dialog = bash("npm test > /data/log", suggestions=(RULE, folder, edits), lasting=(kept,))
+    assert [row for row in _shown(dialog).splitlines() if "Yes, and" in row] == [
+        "  2. Yes, and work in /data this session",
+        "  3. Yes, and accept all edits this session",
+        "  4. Yes, and allow Bash(npm test:*) this session",
+        "  5. Yes, and always allow: Bash(npm test:*), Edit(//data/log)",
+    ]
+    for key, update in (("2", folder), ("3", edits), ("4", {**RULE, "destination": "session"})):
+        assert _press(bash("x", suggestions=(RULE, folder, edits)), key) == Permitted(updates=(update,))
+    assert _press(dialog, "5\r") == Permitted(updates=(kept,))
+
+
+def test_nothing_is_always_allowed_that_rules_alone_cannot_allow():
+    edits = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    assert "always" not in _shown(bash("npm test > log", suggestions=(RULE, edits)))
+
+
+def test_the_rule_for_a_one_liner_is_readable():
+    content = "python3 -c \"print('x'\\*3)\""
+    rule = {**RULE, "rules": [{"toolName": "Bash", "ruleContent": content}]}
+    dialog = bash("python3 -c \"print('x'*3)\"", suggestions=(rule,))
+    shown = _shown(dialog)
+    assert "2. Yes, and allow this exact command this session" in shown
+    assert "3. Yes, and always allow this exact command" in shown and "\\" not in shown
+    assert _press(dialog, "3") == Permitted(updates=(rule,))
+    _press(dialog, b"\x05")
+    assert "would be allowed by: Bash(python3 -c \"print('x'*3)\")" in _shown(dialog)
 
 
 def test_letters_typed_into_a_field_choose_nothing():
@@ -157,7 +217,7 @@ def test_the_reason_is_explained_on_demand():
     dialog = bash("rm x", parts=parts, reason_type="subcommandResults")
     assert _press(dialog, b"\x05") is None
     shown = _shown(dialog)
-    assert "why: No rule covers this." in shown
+    assert "no rule covers this" in shown and "subcommandResults" not in shown
     assert "ask   rm x" in shown and "it removes files" in shown
 
 
@@ -282,6 +342,15 @@ def test_a_question_is_answered_in_own_words():
 
 def test_several_options_are_ticked():
     assert _press(_questions(several=True), "124\r") == Chosen(answers={"Colour 0?": "Red, Blue"})
+
+
+def test_an_answer_of_ones_own_is_ticked_among_several():
+    dialog = _questions(several=True)
+    assert _press(dialog, "3pink") is None
+    assert "[x] Other: pink" in _shown(dialog)
+    assert _press(dialog, "\r") is None
+    assert "[x] Other: pink" in _shown(dialog) and "❯ 4. Done" in _shown(dialog)
+    assert _press(dialog, "\r") == Chosen(answers={"Colour 0?": "pink"})
 
 
 def test_several_questions_are_answered_one_after_the_other():

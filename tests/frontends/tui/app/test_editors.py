@@ -93,7 +93,7 @@ async def test_change_that_is_accepted_in_the_editor_is_made_and_the_question_go
 async def test_change_that_is_accepted_here_closes_the_tab_there(tmp_path: Path):
     async with beside(tmp_path, step(_READ), step(_EDIT), step("All done.")) as (terminal, editor):
         await terminal.say("go on")
-        await terminal.until_text("❯ 1. Yes, this once")
+        await terminal.until_text("❯ 1. Yes")
         await eventually(lambda: editor.called("openDiff"))
         terminal.type("\r")
         await terminal.until_text("All done.")
@@ -115,7 +115,7 @@ async def test_change_that_is_rejected_in_the_editor_ends_the_turn(tmp_path: Pat
 async def test_editor_that_dies_leaves_the_question_in_the_terminal(tmp_path: Path):
     async with beside(tmp_path, step(_READ), step(_EDIT), step("All done.")) as (terminal, editor):
         await terminal.say("go on")
-        await terminal.until_text("❯ 1. Yes, this once")
+        await terminal.until_text("❯ 1. Yes")
         await eventually(lambda: editor.called("openDiff"))
         await editor.stop()
         async with asyncio.timeout(50):
@@ -130,7 +130,7 @@ async def test_diff_stays_in_the_terminal_where_the_user_wants_it_so(tmp_path: P
     (home / ".claude.json").write_text('{"diffTool": "terminal"}')
     async with beside(tmp_path, step(_READ), step(_EDIT), step("All done.")) as (terminal, editor):
         await terminal.say("go on")
-        await terminal.until_text("❯ 1. Yes, this once")
+        await terminal.until_text("❯ 1. Yes")
         terminal.type("\r")
         await terminal.until_text("All done.")
         assert editor.called("openDiff") == []

@@ -104,7 +104,8 @@ def test_in_a_field_of_a_question_keys_have_their_first_meaning(tmp_path: Path):
     dialog = bash("npm test", suggestions=(RULE,))
     dialog.panel.arm()
     shown = Showing(dialog, keymap=_keys(tmp_path)).press("down", "down")
-    assert "tab for where it is kept · esc for no · ctrl+e why" in shown.text
+    assert "tab: change location" in shown.text
+    assert "enter to choose · esc for no · ctrl+e why" in shown.text
     assert "ctrl+e less" in shown.press("ctrl+e").text
 
 

@@ -73,7 +73,7 @@ def test_the_question_tells_name_description_phases_and_where_the_script_is():
         "2. Judge · opus",
         'args: {"depth":2}',
         "script: part of the call, 6 lines",
-        "Yes, always allow: Workflow(review-all)",
+        "Yes, and always allow: Workflow(review-all)",
     ):
         assert said in text
     assert "no rule covers it" not in text
@@ -112,6 +112,6 @@ def test_a_script_that_says_nothing_of_itself_is_marked():
 
 def test_a_script_may_be_changed_first_and_a_yes_be_kept():
     assert Showing(_dialog({"script": SCRIPT})).press("5").closed == Closed(EditOutside())
-    assert "Change the script in my editor first" in Showing(_dialog({"script": SCRIPT})).text
+    assert "Edit in $EDITOR…" in Showing(_dialog({"script": SCRIPT})).text
     kept = Showing(_dialog({"name": "review-all"})).press("down", "down", "enter").value
     assert kept.updates[0]["rules"] == [{"toolName": "Workflow", "ruleContent": "review-all"}]

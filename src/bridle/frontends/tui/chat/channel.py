@@ -19,6 +19,7 @@ from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
     Answered,
     AssistantReplied,
+    CallRevised,
     CommandReplied,
     CompactionFinished,
     CompactionStarted,
@@ -53,6 +54,7 @@ from bridle.types.event import (
 )
 from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import Answer, PermissionQuestion, Question, Refused
+from bridle.types.revision import without_note
 from bridle.types.turn import Outcome
 
 _QUICK_MS = 10_000
@@ -113,6 +115,8 @@ class TerminalChannel:
         """Workflow runs at work."""
         self._denied: set[str] = set()
         """Calls that were turned away."""
+        self._revised: set[str] = set()
+        """Calls that run with another input than the model gave them."""
         self.listener: TurnListener | None = None
         self.on_agents: Callable[[], None] = lambda: None
         """Called when something about agents may have changed."""
@@ -170,8 +174,8 @@ class TerminalChannel:
             case Withdrawn():
                 live.drop_text()
                 self._notice("That answer broke off and is asked for again.", "notice")
-            case ToolStarted(call_id=call_id, tool=tool, input=input):
-                live.start_call(call_id, tool, input)
+            case ToolStarted() | CallRevised():
+                self._start_call(event)
             case ToolFinished():
                 self._finish_call(event)
             case PermissionDenied(call_id=call_id):
@@ -221,6 +225,7 @@ class TerminalChannel:
         if isinstance(event, TurnStarted):
             self._live.cwd = event.cwd
             self._denied.clear()
+            self._revised.clear()
             self._work.begin()
             self._notifier.show_busy(on=True)
         is_output = isinstance(event.prompt, str) and event.prompt.startswith(_SHELL_OUTPUT)
@@ -254,10 +259,17 @@ class TerminalChannel:
                 case _:
                     pass
 
+    def _start_call(self, event: ToolStarted | CallRevised) -> None:
+        if isinstance(event, CallRevised):
+            self._revised.add(event.call_id)
+        self._live.start_call(event.call_id, event.tool, event.input)
+
     def _finish_call(self, event: ToolFinished) -> None:
         result = event.result
         call_id = result["tool_use_id"]
         content = result.get("content") or ""
+        if call_id in self._revised:
+            content = without_note(content)
         state = self._state(call_id, text_of(content), failed=result.get("is_error") is True)
         self._live.finish_call(call_id, state, content=content, data=event.data, seconds=event.seconds)
         goes_on = isinstance(event.data, dict) and event.data.get("status") == "async_launched"

@@ -115,7 +115,7 @@ class DialogQueue:
                 case EditOutside():
                     question = await self._edited(question)
                 case Permitted(input=None) if question is not asked:
-                    return Permitted(input=question.input, updates=reply.updates)
+                    return Permitted(input=question.input, updates=reply.updates, edited=True)
                 case _:
                     return reply
 
@@ -134,7 +134,7 @@ class DialogQueue:
         if not isinstance(given, dict):
             self._tell("The input stays as it was: it must be a JSON object.")
             return question
-        return msgspec.structs.replace(question, input=given, parts=())
+        return _changed(question, given)
 
     async def _rewritten(self, question: PermissionQuestion, script: str) -> PermissionQuestion:
         """The question about a script as the user changed it."""
@@ -143,7 +143,7 @@ class DialogQueue:
         except BridleError as error:
             self._tell(f"The script stays as it was: {error}")
             return question
-        return msgspec.structs.replace(question, input={**question.input, "script": changed}, parts=())
+        return _changed(question, {**question.input, "script": changed})
 
     async def _plan(self, question: PermissionQuestion) -> Answer:
         from bridle.features.plan_mode.answers import answer_plan
@@ -248,3 +248,12 @@ class DialogQueue:
             self._tell(f"Open this page yourself: {url}")
             return
         await process.wait()
+
+
+def _changed(question: PermissionQuestion, given: Mapping[str, Any]) -> PermissionQuestion:
+    """The question about another input: what was known of the first one is not true of it."""
+    if given == question.input:
+        return question
+    return msgspec.structs.replace(
+        question, input=given, reason="you changed the input", parts=(), suggestions=(), lasting=()
+    )

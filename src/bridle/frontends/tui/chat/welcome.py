@@ -20,12 +20,14 @@ def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
     return [cells.truncate(row, width) for row in rows]
 
 
-def recent_lines(messages: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
-    """The end of a conversation, as it looked when it was had."""
+def recent_lines(
+    messages: Sequence[Mapping[str, Any]], width: int, *, ran: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Line]:
+    """The end of a conversation, as it looked when it was had; `ran` has inputs that were changed."""
     # Only a resumed conversation needs it.
     from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 
-    passages = passages_of(messages)
+    passages = passages_of(messages, ran=ran)
     shown = passages[-_MOST_PASSAGES:]
     rows: list[Line] = []
     for passage in shown:

@@ -32,6 +32,8 @@ class Choice(Struct, frozen=True, kw_only=True):
     """What stands in the field is shown also while another choice is the current one."""
     needs_text: bool = False
     """An empty field is no answer."""
+    needs_change: bool = False
+    """The first enter opens the field, and the text that stands in it at first is no answer."""
 
 
 class Menu:
@@ -44,6 +46,8 @@ class Menu:
         self.at = 0
         self.ticked: set[int] = set()
         self._fields = {index: _field(each) for index, each in enumerate(choices) if each.field is not None}
+        self._opened: set[int] = set()
+        """Fields that were opened to be changed."""
 
     @property
     def current(self) -> Choice:
@@ -53,6 +57,16 @@ class Menu:
     def is_typing(self) -> bool:
         """Whether letters belong to a field."""
         return self.at in self._fields
+
+    @property
+    def is_unopened(self) -> bool:
+        """Whether enter opens the field of the current choice."""
+        return self.current.needs_change and self.at not in self._opened
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the current choice wants another text than it began with, and has none."""
+        return self.current.needs_change and self.text.strip() == self.current.text.strip()
 
     def text_of(self, index: int) -> str:
         """What was typed for a choice."""
@@ -73,7 +87,9 @@ class Menu:
         elif name == "enter":
             return self._enter()
         elif self.is_typing:
+            self._opened.add(self.at)
             self._fields[self.at].press(key)
+            self._follow_text()
         elif key.name.isdecimal() and key.text:
             return self._pick_number(int(key.name))
         elif self.several and (name == "space" or action == "confirm:toggle"):
@@ -83,7 +99,9 @@ class Menu:
     def paste(self, text: str) -> None:
         """Text for the field, if there is one."""
         if self.is_typing:
+            self._opened.add(self.at)
             self._fields[self.at].insert(clean(text[:_MOST_PASTED], tab=4))
+            self._follow_text()
 
     def render(self, width: int, *, dim: bool = False) -> tuple[list[Line], Cursor | None]:
         """The rows, and the cursor in a field."""
@@ -95,8 +113,10 @@ class Menu:
             margin = cells.line_width(lead)
             look = MUTED if dim else style("accent", bold=True) if is_current else PLAIN
             label: Line = (Span(one_line(choice.label), look),)
-            if index in self._fields and (is_current or self._is_worth_showing(index)):
+            is_open = is_current and not (choice.needs_change and index not in self._opened)
+            if index in self._fields and (is_open or self._is_worth_showing(index)):
                 room = max(width - margin, _LEAST_FIELD)
+                label = (Span(one_line(choice.label.removesuffix("…")), look),)
                 block, place = _typed(self._fields[index], choice, label, room)
                 if is_current:
                     cursor = (len(rows) + place[0], margin + place[1])
@@ -118,10 +138,16 @@ class Menu:
         return bool(text) and (choice.previewed or text != choice.text)
 
     def _enter(self) -> Choice | None:
+        if self.is_unopened:
+            self._opened.add(self.at)
+            return None
+        if self.is_unchanged:
+            return None
         if self.current.needs_text and not self.text.strip():
             return None
         if self.several and self.at < len(self.choices) - 1:
             self._tick()
+            self.at += self.is_typing
             return None
         return self.current
 
@@ -129,13 +155,23 @@ class Menu:
         if not 1 <= number <= len(self.choices):
             return None
         self.at = number - 1
+        if self.current.needs_change:
+            self._opened.add(self.at)
         if self.several and self.at < len(self.choices) - 1:
             self._tick()
             return None
         return None if self.is_typing else self.current
 
     def _tick(self) -> None:
-        self.ticked ^= {self.at}
+        if self.is_typing:
+            self._follow_text()
+        else:
+            self.ticked ^= {self.at}
+
+    def _follow_text(self) -> None:
+        """What is typed for one of several choices is sent with the others, so that its box is ticked."""
+        if self.several:
+            self.ticked = self.ticked | {self.at} if self.text.strip() else self.ticked - {self.at}
 
 
 def _field(choice: Choice) -> Editor:

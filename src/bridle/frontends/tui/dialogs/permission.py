@@ -1,37 +1,39 @@
 """May this call run? Once, for the session, always, differently, or not at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from bridle.engine.texts import CALL_REFUSED, CALL_REFUSED_BECAUSE
 from bridle.frontends.tui.dialogs.call_preview import CallPreview
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
 from bridle.frontends.tui.dialogs.workflow import script_lines
 from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
 from bridle.frontends.tui.keymap.labels import EDIT, EXPLAIN, REFUSE, BoundKey, Hint, sentences
+from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.screen.view import Closed, Frame
 from bridle.frontends.tui.style.sanitize import reveal
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Key
 from bridle.permissions.rules import from_value, parse, split_rules, write
-from bridle.types.permission import Effect
+from bridle.types.permission import Effect, Rule
 from bridle.types.question import Permitted, Refused
 
-NO = "The user does not want this call to run. Stop here and wait for what they say next."
-_NO_BECAUSE = "The user did not let this call run and said: {said}"
 _MOST_SAID = 10_000
 
 Destination = Literal["localSettings", "projectSettings", "userSettings", "session"]
 _PLACES: Mapping[Destination, str] = {
-    "localSettings": "for me in this project (.claude/settings.local.json)",
-    "projectSettings": "for everyone in this project (.claude/settings.json)",
-    "userSettings": "for me in every project (~/.claude/settings.json)",
-    "session": "in this session",
+    "localSettings": ".claude/settings.local.json",
+    "projectSettings": ".claude/settings.json (shared with the project)",
+    "userSettings": "~/.claude/settings.json (all projects)",
+    "session": "this session only",
 }
 _DESTINATIONS = tuple(_PLACES)
+_SESSION = "session:"
+"""What the value of a choice begins with that holds for the session."""
 _NEXT_FIELD = BoundKey(("confirm:nextField",), always="tab")
 
 
@@ -55,6 +57,9 @@ class PermissionDialog:
         self._question = subject.question
         self._explains = self._shows_raw = self._reads_script = False
         self._to: Destination = "localSettings"
+        self._place_key = "tab"
+        self._session = _session_grants(self._question.suggestions)
+        self._lasting = _rules(self._question.lasting or _only_rules(self._question.suggestions))
         self._problem = ""
         more = f" ({count(waiting, 'more question')})" if waiting else ""
         self.panel = Panel(f"{subject.title}?{more}", self._body, Menu(self._choices()))
@@ -70,8 +75,9 @@ class PermissionDialog:
         ]
         if self._explainable:
             hints.append((EXPLAIN, "less" if self._explains else "why"))
-        if self.panel.menu.current.value == "always":
-            hints.insert(1, (_NEXT_FIELD, "for where it is kept"))
+        self._place_key = _NEXT_FIELD.name(keys, self.contexts)
+        if self.panel.menu.is_unopened:
+            hints[0] = ("enter", "to edit")
         said = sentences(hints, keys, self.contexts)
         return self.panel.render(width, height, said, self._notes(width))
 
@@ -81,7 +87,7 @@ class PermissionDialog:
         if self.panel.scroll(key):
             return None
         if name in ("escape", "ctrl+c") or action == "confirm:no":
-            return Closed(Refused(message=NO, interrupt=True))
+            return Closed(Refused(message=CALL_REFUSED, interrupt=True))
         if action == "confirm:yes" and name != "enter":
             return self._reply(menu.choices[0], "")
         if action in EXPLAIN.actions or (menu.is_typing and name == "ctrl+e"):
@@ -92,8 +98,10 @@ class PermissionDialog:
             return Closed(EditOutside())
         elif name == "tab" or action == "confirm:nextField":
             self._next_place()
-        elif action == "confirm:cycleMode" and (session := self._choice("session")) is not None:
+        elif action == "confirm:cycleMode" and (session := self._choice(f"{_SESSION}0")) is not None:
             return self._reply(session, "")
+        elif name == "enter" and not menu.is_unopened and menu.is_unchanged:
+            self._problem = "change the command first, or choose 1"
         elif (chosen := menu.press(key, action)) is not None:
             return self._reply(chosen, menu.text)
         return None
@@ -103,43 +111,55 @@ class PermissionDialog:
 
     def _choices(self) -> list[Choice]:
         question = self._question
-        choices = [Choice(value="once", label="Yes, this once")]
-        if question.suggestions:
-            what = "; ".join(map(_described, question.suggestions))
-            choices.append(Choice(value="session", label=f"Yes, and in this session {what}"))
-        rules = ", ".join(_rules(question.suggestions))
-        command = str(question.input.get("command", "")) if question.tool == "Bash" else ""
-        # A field shows its text as it is, so that nothing invisible may be in it.
-        if rules and reveal(rules) == rules:
-            choices.append(
-                Choice(
-                    value="always",
-                    label="Yes, always allow",
-                    field="a rule",
-                    text=rules,
-                    previewed=True,
-                    needs_text=True,
-                )
-            )
+        choices = [Choice(value="once", label="Yes"), *self._grants()]
         if question.tool == "Workflow" and self._subject.script is not None:
             choices.append(Choice(value="read", label="Read the whole script", note="or close it again"))
+        command = str(question.input.get("command", "")) if question.tool == "Bash" else ""
+        # A field shows its text as it is, so that nothing invisible may be in it.
         if command and reveal(command) == command:
             choices.append(
                 Choice(
                     value="edit",
-                    label="Run another command",
+                    label="Edit the command…",
                     field="a command",
                     text=command,
                     needs_text=True,
+                    needs_change=True,
                 )
             )
         else:
-            what = "script" if isinstance(question.input.get("script"), str) else "input"
-            choices.append(Choice(value="outside", label=f"Change the {what} in my editor first"))
+            choices.append(Choice(value="outside", label="Edit in $EDITOR…"))
         choices.append(
-            Choice(value="no", label="No", note="or say what to do instead", field="say what to do instead")
+            Choice(
+                value="no",
+                label="No, and tell bridle what to do instead",
+                field="what to do instead, or nothing to stop here",
+            )
         )
         return choices
+
+    def _grants(self) -> list[Choice]:
+        """What can be allowed for longer: one thing with each choice."""
+        grants = [
+            Choice(value=f"{_SESSION}{at}", label=f"Yes, and {words} this session")
+            for at, (words, _) in enumerate(self._session)
+        ]
+        if not self._lasting:
+            return grants
+        written = ", ".join(map(write, self._lasting))
+        if "\\" in written or reveal(written) != written:
+            # A field would show the rule as it is escaped in a file.
+            label = f"Yes, and always allow {_readable(self._lasting)}"
+            return [*grants, Choice(value="always", label=label)]
+        always = Choice(
+            value="always",
+            label="Yes, and always allow",
+            field="a rule",
+            text=written,
+            previewed=True,
+            needs_text=True,
+        )
+        return [*grants, always]
 
     def _choice(self, value: str) -> Choice | None:
         return next((each for each in self.panel.menu.choices if each.value == value), None)
@@ -148,16 +168,14 @@ class PermissionDialog:
         match chosen.value:
             case "once":
                 return Closed(Permitted())
-            case "session":
-                updates = [{**each, "destination": "session"} for each in self._question.suggestions]
-                return Closed(Permitted(updates=tuple(updates)))
+            case str(value) if value.startswith(_SESSION):
+                _, updates = self._session[int(value.removeprefix(_SESSION))]
+                return Closed(Permitted(updates=updates))
             case "always":
                 return self._always(text)
             case "edit":
-                command = str(self._question.input.get("command", ""))
-                if text == command:
-                    return Closed(Permitted())
-                return Closed(Permitted(input={**self._question.input, "command": text}))
+                changed = {**self._question.input, "command": text}
+                return Closed(Permitted(input=changed, edited=True))
             case "outside":
                 return Closed(EditOutside())
             case "read":
@@ -166,14 +184,14 @@ class PermissionDialog:
             case _:
                 said = text.strip()[:_MOST_SAID]
                 if not said:
-                    return Closed(Refused(message=NO, interrupt=True))
-                return Closed(Refused(message=_NO_BECAUSE.format(said=said)))
+                    return Closed(Refused(message=CALL_REFUSED, interrupt=True))
+                return Closed(Refused(message=f"{CALL_REFUSED_BECAUSE}{said}"))
 
     def _always(self, text: str) -> Closed[Reply] | None:
         try:
-            rules = [parse(each, Effect.ALLOW) for each in split_rules(text)]
+            rules = [parse(each, Effect.ALLOW) for each in split_rules(text)] if text else self._lasting
         except ValueError as error:
-            self._problem = f"not a rule that can be kept: {error}"
+            self._problem = f"can't save this rule: {error}"
             return None
         values = [
             {"toolName": rule.tool}
@@ -182,8 +200,7 @@ class PermissionDialog:
             for rule in rules
         ]
         kept = {"type": "addRules", "rules": values, "behavior": "allow", "destination": self._to}
-        others = [each for each in self._question.suggestions if each.get("type") != "addRules"]
-        return Closed(Permitted(updates=(kept, *others)))
+        return Closed(Permitted(updates=(kept,)))
 
     def _next_place(self) -> None:
         menu = self.panel.menu
@@ -197,7 +214,7 @@ class PermissionDialog:
         if self._explains:
             rows += [(), *self._explanation(width)]
         elif self._question.tool != "Workflow":  # Its reason says again what is shown.
-            rows += paragraph(f"asked because {_as_clause(self._question.reason)}", width, MUTED)
+            rows += paragraph(_as_clause(self._question.reason), width, MUTED)
         return rows
 
     def _shown(self, width: int) -> list[Line]:
@@ -212,7 +229,8 @@ class PermissionDialog:
             also = f"also open in {one_line(self._question.elsewhere)}: answer here or there"
             rows += [(), *paragraph(also, width, style("info"))]
         if self.panel.menu.current.value == "always":
-            rows += [(), *paragraph(f"kept {_PLACES[self._to]}", width, style("info"))]
+            where = f"save to {_PLACES[self._to]} · {self._place_key}: change location"
+            rows += [(), *paragraph(where, width, style("info"))]
         if self._problem:
             rows += paragraph(self._problem, width, style("error"))
         return rows
@@ -225,41 +243,91 @@ class PermissionDialog:
 
     def _explanation(self, width: int) -> list[Line]:
         question = self._question
-        rows = paragraph(f"why: {question.reason}", width)
-        rows += paragraph(f"kind of reason: {question.reason_type}", width, MUTED)
+        rows = paragraph(_as_clause(question.reason), width)
         if question.blocked_path:
             rows += paragraph(f"path: {question.blocked_path}", width, MUTED)
         for part in question.parts:
             color = {"allow": "success", "ask": "warning", "deny": "error"}[part.decision]
             head: Line = (Span(f"{part.decision:<5} ", style(color)), Span(one_line(part.command)))
             rows += [head, *paragraph(f"      {part.reason}", width, MUTED)]
-        for update in question.suggestions:
-            rows += paragraph(f"would be enough: {_described(update)}", width, MUTED)
+        if question.suggestions:
+            needed = " and ".join(dict.fromkeys(map(_needed, question.suggestions)))
+            rows += paragraph(f"would be allowed by: {needed}", width, MUTED)
         return rows
 
 
-def _rules(suggestions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The rules that would keep the question from being asked again, as they are written."""
-    found: list[str] = []
+def _rules(updates: Iterable[Mapping[str, Any]]) -> list[Rule]:
+    """The rules that updates would add."""
+    return [
+        from_value(each, Effect.ALLOW, "session")
+        for update in updates
+        if update.get("type") == "addRules"
+        for each in update.get("rules") or ()
+    ]
+
+
+def _only_rules(suggestions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The suggestions, where nothing but rules is in them."""
+    return suggestions if all(each.get("type") == "addRules" for each in suggestions) else ()
+
+
+def _session_grants(
+    suggestions: Sequence[Mapping[str, Any]],
+) -> list[tuple[str, tuple[Mapping[str, Any], ...]]]:
+    """What can be allowed for the rest of the session, each with its words."""
+    grants: list[tuple[str, tuple[Mapping[str, Any], ...]]] = []
+    rules = tuple(each for each in suggestions if each.get("type") == "addRules")
     for update in suggestions:
-        if update.get("type") == "addRules":
-            found += (write(from_value(each, Effect.ALLOW, "session")) for each in update.get("rules") or ())
-    return found
+        held = {**update, "destination": "session"}
+        match update:
+            case {"type": "addRules"}:
+                continue
+            case {"type": "setMode", "mode": "acceptEdits"}:
+                words = "accept all edits"
+            case {"type": "setMode", "mode": str(mode)}:
+                words = f"switch to {mode} mode"
+            case {"type": "addDirectories", "directories": [*folders]}:
+                words = f"work in {', '.join(short_path(one_line(str(each)), '') for each in folders)}"
+            case _:
+                words = "don't ask again"
+        grants.append((words, (held,)))
+    if rules:
+        held_rules = tuple({**each, "destination": "session"} for each in rules)
+        grants.append((f"allow {_readable(_rules(rules))}", held_rules))
+    return grants
 
 
-def _described(update: Mapping[str, Any]) -> str:
+def _readable(rules: Sequence[Rule]) -> str:
+    """Rules as people say them: nothing escaped, and the command that is shown above not once more."""
+    exact = [rule for rule in rules if rule.tool == "Bash" and not _is_prefix(rule)]
+    if len(exact) == len(rules):
+        return "this exact command" if len(rules) == 1 else "these exact commands"
+    named = reveal(one_line(", ".join(write(rule) for rule in rules if rule not in exact)))
+    return f"{named} and the rest exactly as shown" if exact else named
+
+
+def _is_prefix(rule: Rule) -> bool:
+    content = rule.content
+    return content is None or (content.endswith("*") and not content.endswith("\\*"))
+
+
+def _needed(update: Mapping[str, Any]) -> str:
     """What an update does, in a few words."""
     match update:
         case {"type": "addRules"}:
-            return f"allow {', '.join(_rules([update]))}"
+            return ", ".join(reveal(one_line(_unescaped(rule))) for rule in _rules([update]))
         case {"type": "addDirectories", "directories": [*folders]}:
-            return f"work in {', '.join(one_line(str(each)) for each in folders)}"
+            return f"working in {', '.join(short_path(one_line(str(each)), '') for each in folders)}"
         case {"type": "setMode", "mode": "acceptEdits"}:
-            return "accept all edits"
+            return "accepting all edits"
         case {"type": "setMode", "mode": str(mode)}:
-            return f"switch to the mode {mode}"
+            return f"{mode} mode"
         case _:
-            return "do not ask again"
+            return "another rule"
+
+
+def _unescaped(rule: Rule) -> str:
+    return rule.tool if rule.content is None else f"{rule.tool}({rule.content})".replace("\\*", "*")
 
 
 def _as_clause(reason: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, prefixed, style, wrap
+from bridle.frontends.tui.render.model_texts import for_people
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, Style
 
@@ -93,11 +94,11 @@ class Call(Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """The text that the model reads."""
+        """The text that the model reads, or what it comes to for people."""
         if isinstance(self.content, str):
-            return self.content
+            return for_people(self.content)
         texts = (block.get("text") for block in self.content if isinstance(block, Mapping))
-        return "\n".join(text for text in texts if isinstance(text, str))
+        return for_people("\n".join(text for text in texts if isinstance(text, str)))
 
 
 class ResultLook(Protocol):

@@ -99,8 +99,10 @@ class ScreenController:
         """Show the whole conversation."""
         from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
         from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
+        from bridle.transcripts.conversation import ran_inputs
 
-        chosen: Any = await self._app.open(TranscriptView(passages_of(self._session.history.messages)))
+        passages = passages_of(self._session.history.messages, ran=ran_inputs(self._session.entries))
+        chosen: Any = await self._app.open(TranscriptView(passages))
         if isinstance(chosen, ToScrollback):
             self._app.write(chosen.lines)
         elif chosen is not None:

@@ -190,7 +190,7 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
         name, behind = f"{name} {behind[0].value}", behind[1:]
     use = SUBCOMMANDS.get(name)
     if use is None:
-        return Verdict(f"git {name} is not known to read only")
+        return Verdict(f"git {name} isn't known to be read-only")
     try:
         parsed = parse(use, behind)
     except Refused as reason:

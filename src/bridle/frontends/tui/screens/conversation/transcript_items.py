@@ -12,8 +12,11 @@ from bridle.frontends.tui.render.call_groups import render_call
 from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import fit
 from bridle.frontends.tui.render.messages import assistant_text, thinking, user_prompt
+from bridle.frontends.tui.render.model_texts import is_refusal
 from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style.text import Line
+from bridle.types.block import text_of
+from bridle.types.revision import without_note
 
 _MOST_SEARCHED = 100_000
 
@@ -31,11 +34,15 @@ class TranscriptItem(Struct, frozen=True, kw_only=True):
 
 
 def passages_of(
-    messages: Sequence[Mapping[str, Any]], data: Mapping[str, Any] | None = None
+    messages: Sequence[Mapping[str, Any]],
+    data: Mapping[str, Any] | None = None,
+    *,
+    ran: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[TranscriptItem]:
     """What was said, in the API's own messages, as passages; results stand with their calls.
 
-    `data` has the structured output of calls by their ids, where it is known.
+    `data` has the structured output of calls by their ids, where it is known; `ran` the input that a call ran
+    with where that is not what the model wrote.
     """
     results = dict(_results(messages))
     found: list[TranscriptItem] = []
@@ -47,7 +54,7 @@ def passages_of(
         if message.get("role") == "user":
             found += _prompt(blocks)
         else:
-            found += (each for block in blocks for each in _answer(block, results, data or {}))
+            found += (each for block in blocks for each in _answer(block, results, data or {}, ran or {}))
     return found
 
 
@@ -64,7 +71,10 @@ def _prompt(blocks: Sequence[Any]) -> list[TranscriptItem]:
 
 
 def _answer(
-    block: Any, results: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]
+    block: Any,
+    results: Mapping[str, Mapping[str, Any]],
+    data: Mapping[str, Any],
+    ran: Mapping[str, Mapping[str, Any]],
 ) -> list[TranscriptItem]:
     match block:
         case {"type": "text", "text": str() as text} if text.strip():
@@ -78,19 +88,23 @@ def _answer(
                 )
             ]
         case {"type": "tool_use", "id": str() as id, "name": str() as name, "input": dict() as given}:
-            call = _call(name, given, results.get(id), data.get(id))
+            call = _call(name, ran.get(id, given), results.get(id), data.get(id))
+            if id in ran:
+                call = replace(call, content=without_note(call.content))
+                given = {**given, "ran": ran[id]}
             text = "\n".join((name, *map(str, given.values()), call.said))
             return [TranscriptItem(kind="call", text=text[:_MOST_SEARCHED], lines=partial(_call_lines, call))]
         case _:
             return []
 
 
-def _call(name: str, given: dict[str, Any], result: Mapping[str, Any] | None, data: Any) -> Call:
+def _call(name: str, given: Mapping[str, Any], result: Mapping[str, Any] | None, data: Any) -> Call:
     if result is None:
         return Call(tool=name, input=given, state="interrupted")
     content = result.get("content")
-    state: State = "failed" if result.get("is_error") else "done"
     said = content if isinstance(content, str | list) else ""
+    text = said if isinstance(said, str) else text_of(said)
+    state: State = "denied" if is_refusal(text) else "failed" if result.get("is_error") else "done"
     return Call(tool=name, input=given, state=state, content=said, data=data)
 
 
