@@ -22,7 +22,7 @@ from bridle.types.block import text_of
 from bridle.types.event import (
     Answered,
     AssistantReplied,
-    CallRevised,
+    CallChanged,
     CommandReplied,
     CompactionFinished,
     CompactionStarted,
@@ -137,7 +137,7 @@ class Framer:
                 yield from self._said(event)
             case UserTextAdded():
                 yield user_frame(event, self._facts.session_id)
-            case ToolStarted() | CallRevised() | Signalled() | Answered():
+            case ToolStarted() | CallChanged() | Signalled() | Answered():
                 # Answers hold the call and the text already, hosts know what they changed, and sequences are
                 # meant for a terminal.
                 self._note(event)
@@ -244,7 +244,7 @@ class Framer:
         self._facts = msgspec.structs.replace(self._facts, session_id=event.session_id)
         return frame
 
-    def _note(self, event: ToolStarted | CallRevised | Signalled | Answered) -> None:
+    def _note(self, event: ToolStarted | CallChanged | Signalled | Answered) -> None:
         if isinstance(event, ToolStarted):
             self._heartbeats.begin(event.call_id, event.tool)
 

@@ -121,7 +121,7 @@ class ToolStarted(Struct, frozen=True, kw_only=True, tag="tool_started"):
     input: Mapping[str, Any]
 
 
-class CallRevised(Struct, frozen=True, kw_only=True, tag="call_revised"):
+class CallChanged(Struct, frozen=True, kw_only=True, tag="call_changed"):
     """A call runs with another input than it was made with, which a person or a hook has put in."""
 
     call_id: str
@@ -310,7 +310,7 @@ Event = (
     | Withdrawn
     | UserTextAdded
     | ToolStarted
-    | CallRevised
+    | CallChanged
     | ToolProgressed
     | ToolFinished
     | PermissionDenied

@@ -83,7 +83,7 @@ class Ask(Struct, frozen=True):
     suggestions: tuple["PermissionUpdate", ...] = ()
     """Changes that would keep the same question from being asked again."""
     lasting: tuple["PermissionUpdate", ...] = ()
-    """The same with rules alone, which hold in later sessions as well; none where rules are not enough."""
+    """Rules alone that do so in later sessions as well; none where rules are not enough."""
     parts: tuple[PartDecision, ...] = ()
     blocked_path: str | None = None
     """The path that gave rise to the doubt."""

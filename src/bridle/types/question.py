@@ -82,7 +82,7 @@ class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):
     """The input to run instead of the one that was shown; decided again by the gate."""
     updates: tuple[Mapping[str, Any], ...] = ()
     edited: bool = False
-    """The person changed the input in the question: the model is told what ran."""
+    """The person changed the input in the question: the model reads what ran."""
     by_hook: bool = False
     """A hook answered in a person's place."""
     origin: Origin | None = None

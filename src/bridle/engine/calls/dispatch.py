@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
+from bridle.engine.calls.changed_input import with_note
 from bridle.engine.calls.confinement import keeper, view_of
 from bridle.engine.calls.parsing import prepare_call
 from bridle.engine.feature import RunningCall
@@ -24,10 +25,9 @@ from bridle.engine.turn import Turn
 from bridle.permissions.files.hidden_files import hides
 from bridle.permissions.preparation import approvals, only_reads
 from bridle.types.errors import CommandStopped, ToolError
-from bridle.types.event import CallRevised, Noticed, ToolProgressed
+from bridle.types.event import CallChanged, Noticed, ToolProgressed
 from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.permission import Permit
-from bridle.types.revision import with_note
 from bridle.types.sandbox import Sandbox
 from bridle.types.services.checkpoints import Changes
 from bridle.types.tool import Tool, ToolContext, ToolOutput
@@ -87,7 +87,7 @@ def _check_revised(allowed: AllowedCall, tool: Tool, context: ToolContext) -> No
 def _tell_revision(made: Call, runs: Call, tool: Tool, turn: Turn) -> None:
     """Let people see what runs, where that is not what the model wrote."""
     if made.input != runs.input:
-        turn.runtime.channel.emit(CallRevised(call_id=runs.id, tool=tool.name, input=runs.input))
+        turn.runtime.channel.emit(CallChanged(call_id=runs.id, tool=tool.name, input=runs.input))
 
 
 async def _run(

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.engine.calls.call import Call
+from bridle.engine.calls.changed_input import change_note
 from bridle.engine.calls.confinement import doubt_about
 from bridle.engine.calls.parsing import parse_input
 from bridle.engine.hooks.call_hooks import fire_permission_denied
@@ -21,7 +22,6 @@ from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
-from bridle.types.revision import revision_note
 from bridle.types.sandbox import Refusal, beyond_words
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
@@ -146,7 +146,7 @@ async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Tur
 def _revised(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Turn) -> AllowedCall:
     """The call with the input of the answer, which no one has looked at yet."""
     before, given = asked.call.input, answer.input or {}
-    note = revision_note(before, given) if answer.edited else ""
+    note = change_note(before, given) if answer.edited else ""
     try:
         call, input = read_call(msgspec.structs.replace(asked.call, input=given), tool, turn)
     except ToolError as error:

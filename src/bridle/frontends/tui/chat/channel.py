@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, assert_never
 
+from bridle.engine.calls.changed_input import without_note
 from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST
 from bridle.frontends.print.channel import Presenter
 from bridle.frontends.tui.chat.agents import Agents
@@ -19,7 +20,7 @@ from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
     Answered,
     AssistantReplied,
-    CallRevised,
+    CallChanged,
     CommandReplied,
     CompactionFinished,
     CompactionStarted,
@@ -54,7 +55,6 @@ from bridle.types.event import (
 )
 from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import Answer, PermissionQuestion, Question, Refused
-from bridle.types.revision import without_note
 from bridle.types.turn import Outcome
 
 _QUICK_MS = 10_000
@@ -174,7 +174,7 @@ class TerminalChannel:
             case Withdrawn():
                 live.drop_text()
                 self._notice("That answer broke off and is asked for again.", "notice")
-            case ToolStarted() | CallRevised():
+            case ToolStarted() | CallChanged():
                 self._start_call(event)
             case ToolFinished():
                 self._finish_call(event)
@@ -259,8 +259,8 @@ class TerminalChannel:
                 case _:
                     pass
 
-    def _start_call(self, event: ToolStarted | CallRevised) -> None:
-        if isinstance(event, CallRevised):
+    def _start_call(self, event: ToolStarted | CallChanged) -> None:
+        if isinstance(event, CallChanged):
             self._revised.add(event.call_id)
         self._live.start_call(event.call_id, event.tool, event.input)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.engine.calls.changed_input import without_note
 from bridle.frontends.tui.render.call import Call, State, below, header, inner
 from bridle.frontends.tui.render.call_groups import render_call
 from bridle.frontends.tui.render.collapse import fold_output
@@ -16,7 +17,6 @@ from bridle.frontends.tui.render.model_texts import is_refusal
 from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style.text import Line
 from bridle.types.block import text_of
-from bridle.types.revision import without_note
 
 _MOST_SEARCHED = 100_000
 

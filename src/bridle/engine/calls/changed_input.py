@@ -13,7 +13,7 @@ _MOST = 10_000
 _OPEN, _CLOSE = "<edited-by-user>", "</edited-by-user>\n"
 
 
-def revision_note(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def change_note(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Says that the call did not run as the model made it, and how it ran."""
     changed = {name: after[name] for name in after if name not in before or before[name] != after[name]}
     removed = [name for name in before if name not in after]
