@@ -7,9 +7,16 @@ from bridle.commands.settings import save
 from bridle.context.window import read_window
 from bridle.engine.model_switch import switch_model
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
-from bridle.providers import catalog, gateway
+from bridle.providers import gateway
 from bridle.providers.connect import check_vendor
-from bridle.providers.model_listing import Choice, ModelListing, available_names, is_available, offer
+from bridle.providers.model_listing import (
+    Choice,
+    ModelListing,
+    available_names,
+    full_name,
+    is_available,
+    offer,
+)
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
 
@@ -40,7 +47,7 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
     if not is_available(name, choice):
         allowed = ", ".join(choice.settings.available_models or ())
         raise UsageError(f"{name} is not among availableModels: {allowed}.")
-    chosen = catalog.resolve(name, context.env, own=choice.own)
+    chosen = full_name(name, choice)
     try:
         check_vendor(chosen, context.env, choice.own)
     except ConfigError as error:
@@ -53,12 +60,15 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
 
 
 def model_choices(context: CommandContext) -> tuple[ModelListing, ...]:
-    """The models that are offered: aliases, the user's own, those of a gateway, and the one in use."""
+    """The models that are offered, those that can be used first.
+
+    They are aliases, the user's own, those of vendors with a key and of a gateway, and the one in use.
+    """
     choice, current = _choice_of(context), context.session.state.model
     found = [offer(name, choice) for name in available_names(choice)]
     if not any(each.model == current for each in found):
         found.append(offer(current, choice))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: each.key == "missing"))
 
 
 async def effort(arguments: str, context: CommandContext) -> CommandResult:

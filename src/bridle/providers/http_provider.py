@@ -205,7 +205,8 @@ class HttpProvider:
         place = self._place
         if place.keys is not None and place.vendor.key_env and not place.key and not place.vendor.is_home:
             kept = await place.keys.kept(place.vendor.name, place.base)
-            self._place = replace(place, kept=kept, keys=None)
+            # Without one it is looked for again: the user may log in while the session runs.
+            self._place = replace(place, kept=kept, keys=None if kept else place.keys)
 
     def _changed_limit(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
         """What a response says about limits on use, where that is news."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bridle.config.schema import Settings
 from bridle.providers import catalog, gateway, vendors
+from bridle.providers.choices import vendor_keys
 from bridle.providers.connect import cloud_of
 from bridle.providers.facts import Model
 from bridle.providers.in_process import is_installed, sample_file
@@ -56,7 +57,7 @@ def offer(value: str, choice: Choice) -> ModelListing:
     Raises:
         ConfigError: the user's entry for it cannot be read.
     """
-    name = catalog.resolve(value, choice.env, own=choice.own)
+    name = full_name(value, choice)
     model = catalog.find(name, choice.own)
     source = key_source(model, choice)
     state: KeyState = (
@@ -78,6 +79,14 @@ def offer(value: str, choice: Choice) -> ModelListing:
         allowed=is_available(value, choice),
         label=_label(value, model, choice.env),
     )
+
+
+def full_name(value: str, choice: Choice) -> str:
+    """The full id of a model or an alias; the default is of a vendor that there is a key for."""
+    if value.strip().lower() == "default" and "default" not in choice.own:
+        helper = choice.settings.api_key_helper
+        value = vendor_keys.default_model(choice.env, helper=helper) or value
+    return catalog.resolve(value, choice.env, own=choice.own)
 
 
 def offers(
@@ -239,6 +248,10 @@ def _names(choice: Choice) -> Iterator[str]:
     if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
         yield extra
     yield from gateway.known_models(choice.env)
+    helper = choice.settings.api_key_helper
+    for each in vendor_keys.vendors_with_key(choice.env, helper=helper):
+        if not each.vendor.is_home:
+            yield from vendor_keys.models_of(each.vendor)
     if choice.settings.available_models is not None:
         # Entries may be patterns, so what they cover is looked up.
         yield from (name for name in choice.settings.available_models if "*" not in name)

@@ -37,9 +37,18 @@ def choose_model(
         # A project does not choose the service that the conversation goes to.
         own = own if users_models(config).cover(own) else None
     named = options.model or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
+    if named.lower() == "default" and not _has_home_key(env):
+        # Most users have a key of Anthropic's in a variable; the others pay for reading the table.
+        from bridle.providers.choices.vendor_keys import default_model
+
+        named = default_model(env, helper=config.settings.api_key_helper) or named
     if config.settings.available_models is not None:
         named = _available(named, config, env)
     return catalog.resolve(named, env, own=config.raw.get("bridleModels"))
+
+
+def _has_home_key(env: Mapping[str, str]) -> bool:
+    return bool(env.get("ANTHROPIC_API_KEY", "").strip() or env.get("ANTHROPIC_AUTH_TOKEN", "").strip())
 
 
 def choose_fallbacks(options: SessionOptions, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bridle.cli.verbs.auth import check_policy
 from bridle.config.schema import Settings
+from bridle.providers.credentials.login import check_policy
 from bridle.types.errors import UsageError
 from tests.fakes.json_server import JsonServer
 from tests.fakes.messages_server import MessagesServer, step

@@ -13,15 +13,22 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
-from bridle.host.stdio import ask_secret
+from bridle.host.stdio import ask_secret, complain
 from bridle.providers import vendors
+from bridle.providers.credentials.login import (
+    SavedLogin,
+    check_policy,
+    checked_key,
+    keep_key,
+    pinned_organisations,
+    shadowing_variable,
+)
 from bridle.providers.credentials.store import Credentials
 from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.keys import source_of
 from bridle.providers.routes import place_of
-from bridle.providers.service_check import organisation, verify
 from bridle.providers.vendor import Vendor
-from bridle.types.errors import UsageError
+from bridle.types.errors import ProviderError, UsageError
 from bridle.types.nearest import did_you_mean
 
 _LONGEST = 16 * 1024
@@ -41,7 +48,7 @@ def login(given: ParsedArguments, env: Mapping[str, str]) -> int:
     name = _name(given)
     config, env = _surroundings(env)
     check_policy(name, config.settings, env)
-    return _login(given, name, env, pinned_organisations(name, config.settings))
+    return _login(given, name, env, config.settings)
 
 
 def logout(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -69,7 +76,7 @@ def _name(given: ParsedArguments) -> str:
     return (given.text("vendor") or "anthropic").lower()
 
 
-def _login(given: ParsedArguments, name: str, env: Mapping[str, str], pinned: frozenset[str]) -> int:
+def _login(given: ParsedArguments, name: str, env: Mapping[str, str], settings: Settings) -> int:
     vendor = _vendor(name)
     place = place_of(vendor, env)
     if not place.base:
@@ -83,51 +90,36 @@ def _login(given: ParsedArguments, name: str, env: Mapping[str, str], pinned: fr
         key, way = asyncio.run(fetch_key(place, say)), "oauth"
     else:
         key = _asked(vendor, from_stdin=given.on("key-stdin"))
-    if pinned:
-        asyncio.run(_check_organisation(place, key, pinned))
-    tries = way == "key" and not given.on("no-verify")
-    verified = bool(pinned) or (tries and asyncio.run(verify(place, key)))
-    where = Credentials(env).save(vendor.name, key, address=place.base, now=_now(), way=way)
-    kept = "the keyring" if where == "keyring" else Credentials(env).path
-    tried = " and works" if verified else ""
-    shadow = next((name for name in vendor.key_env if env.get(name, "").strip()), None)
+    kept = _kept(place, key, settings, way, tries=not given.on("no-verify"))
+    where = "the keyring" if kept.where == "keyring" else kept.file
+    tried = " and works" if kept.verified else ""
+    shadow = shadowing_variable(vendor, env)
     note = f"\nNote: {shadow} is set and counts first." if shadow else ""
-    return say(f"The key for {vendor.label} is kept in {kept}{tried}.{note}\n")
+    return say(f"The key for {vendor.label} is kept in {where}{tried}.{note}\nNow run: bridle\n")
 
 
-def check_policy(vendor: str, settings: Settings, env: Mapping[str, str]) -> None:
-    """Make sure that the settings allow to log in with a key; what they say is about Anthropic alone.
-
-    Raises:
-        UsageError: they want another way.
-    """
-    if vendor != "anthropic":
-        return
-    match settings.force_login_method:
-        case "claudeai":
-            raise UsageError(
-                "forceLoginMethod allows only a subscription, which is for Anthropic's own programs: "
-                "ask for API keys, or use another vendor"
-            )
-        case "gateway":
-            url = (settings.force_login_gateway_url or "").rstrip("/")
-            if url and env.get("ANTHROPIC_BASE_URL", "").rstrip("/") != url:
-                raise UsageError(f"forceLoginMethod wants the gateway: set ANTHROPIC_BASE_URL to {url}")
-        case _:
-            pass
+def _kept(
+    place: ServiceEndpoint, key: str, settings: Settings, way: Literal["key", "oauth"], *, tries: bool
+) -> SavedLogin:
+    """Keep the key; where the service cannot be reached, a person may have it kept untested."""
+    try:
+        return asyncio.run(keep_key(place, key, settings=settings, tries=tries, way=way))
+    except ProviderError as error:
+        if not tries or error.status is not None or pinned_organisations(place.vendor.name, settings):
+            raise
+        # The service said nothing about the key: it could not be asked.
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise UsageError(f"{error} To keep the key untested, add --no-verify") from error
+        complain(str(error))
+        if not _agrees("Keep the key without testing it? [y/N] "):
+            raise UsageError("the key was not kept; add --no-verify to keep one untested") from error
+        return asyncio.run(keep_key(place, key, settings=settings, tries=False, way=way))
 
 
-def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
-    """The organisations at Anthropic whose keys may be kept, none where the settings name none."""
-    named = settings.force_login_org_uuid if vendor == "anthropic" else None
-    return frozenset((named,) if isinstance(named, str) else named or ())
-
-
-async def _check_organisation(place: ServiceEndpoint, key: str, pinned: frozenset[str]) -> None:
-    found = await organisation(place, key)
-    if found not in pinned:
-        whose = f"belongs to the organisation {found}" if found else "does not name its organisation"
-        raise UsageError(f"the key {whose}, and forceLoginOrgUUID wants {' or '.join(sorted(pinned))}")
+def _agrees(question: str) -> bool:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
@@ -168,9 +160,7 @@ def _asked(vendor: Vendor, *, from_stdin: bool) -> str:
         key = ask_secret(f"Key for {vendor.label} (it is not shown): ").strip()
     else:
         raise UsageError("not interactive: pipe the key in and add --key-stdin")
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageError("that is no key: it must be one word of plain characters")
-    return key
+    return checked_key(key)
 
 
 def _vendor(name: str) -> Vendor:
@@ -190,9 +180,3 @@ def _surroundings(env: Mapping[str, str]) -> tuple[Config, dict[str, str]]:
     cwd = os.getcwd()
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     return config, environment(config, env, trusted=is_trusted(env, cwd))
-
-
-def _now() -> str:
-    import time
-
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

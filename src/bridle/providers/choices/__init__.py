@@ -1,0 +1,1 @@
+"""Which models a user can choose from, and what helps to choose."""
