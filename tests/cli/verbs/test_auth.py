@@ -33,11 +33,20 @@ async def test_a_key_is_tried_and_kept_where_only_the_user_can_read_it(tmp_path:
         bridle = program(tmp_path, GROQ_BASE_URL=f"{server.url}/v1")
         done = await bridle.run("auth", "login", "groq", "--key-stdin", stdin="gsk-1\n")
     assert done.code == 0
-    assert done.out.endswith("and works.\n")
+    assert done.out.endswith("and works.\nNow run: bridle\n")
     assert server.asked[0].headers["authorization"] == "Bearer gsk-1"
     assert stat.S_IMODE(kept(bridle).stat().st_mode) == 0o600
     assert json.loads(kept(bridle).read_text())["keys"]["groq"]["key"] == "gsk-1"
     assert "gsk-1" not in done.out + done.err
+
+
+async def test_a_key_is_kept_untested_where_the_service_cannot_be_reached(tmp_path: Path):
+    bridle = program(tmp_path, GROQ_BASE_URL="http://no-such-host.invalid/v1")
+    done = await bridle.run("auth", "login", "groq", "--key-stdin", stdin="gsk-1\n")
+    assert done.code == 0
+    assert "It was not tested: Cannot connect to" in done.out and "--no-verify" in done.out
+    assert done.out.endswith("Now run: bridle\n")
+    assert json.loads(kept(bridle).read_text())["keys"]["groq"]["key"] == "gsk-1"
 
 
 async def test_a_key_that_the_service_refuses_is_not_kept(tmp_path: Path):

@@ -13,7 +13,7 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
-from bridle.host.stdio import ask_secret, complain
+from bridle.host.stdio import ask_secret
 from bridle.providers import vendors
 from bridle.providers.credentials.login import (
     SavedLogin,
@@ -90,36 +90,25 @@ def _login(given: ParsedArguments, name: str, env: Mapping[str, str], settings: 
         key, way = asyncio.run(fetch_key(place, say)), "oauth"
     else:
         key = _asked(vendor, from_stdin=given.on("key-stdin"))
-    kept = _kept(place, key, settings, way, tries=not given.on("no-verify"))
-    where = "the keyring" if kept.where == "keyring" else kept.file
-    tried = " and works" if kept.verified else ""
+    saved, untested = _saved(place, key, settings, way, tries=not given.on("no-verify"))
+    where = "the keyring" if saved.where == "keyring" else saved.file
+    tried = " and works" if saved.verified else ""
     shadow = shadowing_variable(vendor, env)
     note = f"\nNote: {shadow} is set and counts first." if shadow else ""
-    return say(f"The key for {vendor.label} is kept in {where}{tried}.{note}\nNow run: bridle\n")
+    return say(f"The key for {vendor.label} is kept in {where}{tried}.{untested}{note}\nNow run: bridle\n")
 
 
-def _kept(
+def _saved(
     place: ServiceEndpoint, key: str, settings: Settings, way: Literal["key", "oauth"], *, tries: bool
-) -> SavedLogin:
-    """Keep the key; where the service cannot be reached, a person may have it kept untested."""
+) -> tuple[SavedLogin, str]:
+    """The key as it was saved, and why it could not be tested where the service cannot be reached."""
     try:
-        return asyncio.run(keep_key(place, key, settings=settings, tries=tries, way=way))
+        return asyncio.run(keep_key(place, key, settings=settings, tries=tries, way=way)), ""
     except ProviderError as error:
         if not tries or error.status is not None or pinned_organisations(place.vendor.name, settings):
             raise
-        # The service said nothing about the key: it could not be asked.
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise UsageError(f"{error} To keep the key untested, add --no-verify") from error
-        complain(str(error))
-        if not _agrees("Keep the key without testing it? [y/N] "):
-            raise UsageError("the key was not kept; add --no-verify to keep one untested") from error
-        return asyncio.run(keep_key(place, key, settings=settings, tries=False, way=way))
-
-
-def _agrees(question: str) -> bool:
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+        saved = asyncio.run(keep_key(place, key, settings=settings, tries=False, way=way))
+        return saved, f"\nIt was not tested: {error} Use --no-verify to skip the test."
 
 
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
