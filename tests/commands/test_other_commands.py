@@ -45,7 +45,7 @@ async def test_a_subtask_without_agents_is_an_ordinary_prompt(tmp_path: Path):
 
 async def test_the_conversation_is_exported_as_plain_text(tmp_path: Path):
     commanded = Commanded(tmp_path, [says("Looking.", calls("Read", file_path="x")), says("Gone.")], READ)
-    assert await commanded.run("/export") == Says("Nothing was said yet.")
+    assert await commanded.run("/export") == Says("Nothing to export yet.")
     await commanded.prompt("look at x")
     said = await commanded.run("/export talk")
     assert isinstance(said, Says)

@@ -13,15 +13,20 @@ from typing import Any
 import msgspec
 
 from bridle.commands.context import CommandContext
+from bridle.commands.usage import html_file
+from bridle.commands.wording import counted
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
+from bridle.transcripts.reader import load_before
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.entry import ConversationEntry
 from bridle.types.errors import UsageError
 from bridle.version import COMPATIBLE_WITH, __version__
 
 _RESULT_CHARS = 2_000
+_LONGEST_TITLE = 100
 _INPUT_CHARS = 500
 _SECRET = ("key", "token", "secret", "password", "credential", "auth", "header", "env", "helper")
 _MOST_TYPES = 40
@@ -30,7 +35,9 @@ _MOST_TYPES = 40
 async def export(arguments: str, context: CommandContext) -> CommandResult:
     text = conversation_text(context.session)
     if not text:
-        return Says("Nothing was said yet.")
+        return Says("Nothing to export yet.")
+    if (page := html_file(arguments)) is not None:
+        return await _export_page(context, page[1])
     if not arguments:
         return Shows(view="export", text=text)
     path = context.workspace.resolve(arguments.strip("\"'"))
@@ -39,13 +46,58 @@ async def export(arguments: str, context: CommandContext) -> CommandResult:
     return Says(f"The conversation is in {path}.")
 
 
+async def _export_page(context: CommandContext, file: str) -> CommandResult:
+    """Write the whole conversation as one page for a browser."""
+    from bridle.commands.pages.conversation_page import Export, conversation_page
+
+    session, transcript = context.session, context.runtime.records.transcript
+    entries = await asyncio.to_thread(whole_conversation, session, transcript)
+    first = next((text for text in map(_prompt, entries) if text), "Conversation")
+    export = Export(
+        title=session.title or first,
+        entries=entries,
+        agents=None if transcript is None else os.path.join(transcript.removesuffix(".jsonl"), "subagents"),
+        facts=(session.cwd, session.state.model, f"${session.total_cost_usd:.2f}"),
+    )
+    page = await asyncio.to_thread(conversation_page, export)
+    path = context.workspace.resolve(file.strip("\"'") or f"conversation-{session.id[:8]}.html")
+    path = path if os.path.splitext(path)[1] else f"{path}.html"
+    await asyncio.to_thread(write_atomic, path, page.encode(errors="replace"), mode=0o600)
+    return Says(f"Wrote the conversation to {path}")
+
+
+def whole_conversation(session: Session, transcript: str | None) -> list[ConversationEntry]:
+    """Everything that was said, also before compactions, as far as the transcript still has it."""
+    entries = list(session.entries)
+    seen: set[str] = set()
+    while transcript is not None and entries:
+        first = entries[0]
+        leaf = first.get("logicalParentUuid") if first["type"] == "system" else None
+        if leaf is None or leaf in seen:
+            break
+        seen.add(leaf)
+        try:
+            before = load_before(transcript, leaf)
+        except OSError:
+            break
+        entries = [*before, *(entry for entry in entries if "copyOf" not in entry)]
+    return entries
+
+
+def _prompt(entry: ConversationEntry) -> str:
+    """The beginning of a prompt, empty for every other entry."""
+    if entry["type"] != "user" or entry.get("isMeta") or "toolUseResult" in entry:
+        return ""
+    return " ".join(text_of(entry["message"]["content"]).split())[:_LONGEST_TITLE]
+
+
 async def copy(arguments: str, context: CommandContext) -> CommandResult:
     """Copy the newest answer, or the one before (`2`), or write it to a file."""
     words = arguments.split(maxsplit=1)
     number = int(words.pop(0)) if words and words[0].isdecimal() else 1
     found = answers(context.session)
     if not 1 <= number <= len(found):
-        raise UsageError(f"There are {len(found)} answers to copy.")
+        raise UsageError(f"No such answer: this conversation has {counted(len(found), 'answer')}.")
     text = found[number - 1]
     if words:
         path = context.workspace.resolve(words[0].removeprefix("w ").strip("\"'"))

@@ -1,15 +1,16 @@
 """Commands about what was used: money, tokens, days."""
 
 import asyncio
-import html
 import os
-from collections import Counter
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import datetime
 
 from bridle.commands.context import CommandContext
-from bridle.commands.queries.spending import DayCost, cost_by_day, session_cost
-from bridle.commands.queries.usage_records import UsageRecords, usage_records
+from bridle.commands.queries.session_usage import session_usage
+from bridle.commands.queries.spending import DayCost, cost_by_day, days_of_usage, last_days, session_cost
+from bridle.commands.queries.usage_records import usage_records
+from bridle.commands.queries.usage_report import UsageReport
+from bridle.commands.wording import counted
 from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.host.files import make_folders, write_atomic
@@ -26,7 +27,9 @@ _MOST_TOOLS = 10
 
 
 async def cost(arguments: str, context: CommandContext) -> CommandResult:
-    """What this session has cost, and the last days of all sessions."""
+    """What this session has cost, and the last days of all sessions; `--html` writes them as a page."""
+    if (page := html_file(arguments)) is not None:
+        return await _write_page(context, page[1], _days(page[0], usual=_REPORT_DAYS))
     days = _days(arguments, usual=_USUAL_DAYS)
     found = await days_of(context, days)
     text = "\n\n".join(part for part in (session_text(context.session), days_text(found)) if part)
@@ -39,20 +42,36 @@ async def days_of(context: CommandContext, days: int) -> tuple[DayCost, ...]:
     return await asyncio.to_thread(cost_by_day, context.env, days=days, own_models=own)
 
 
-async def usage_since(context: CommandContext, first: date) -> UsageRecords:
-    """What all conversations on this machine have used since a day."""
+async def usage_report(context: CommandContext, days: int) -> UsageReport:
+    """What all conversations on this machine have used lately, and how this one went."""
     own = context.settings.config().raw.get("bridleModels")
-    begin = datetime.combine(first, datetime.min.time()).timestamp()
-    return await asyncio.to_thread(usage_records, context.env, since=begin, own_models=own)
+    wanted = last_days(days)
+    begin = datetime.combine(wanted[0], datetime.min.time()).timestamp()
+    session, runtime = context.session, context.runtime
+    window = runtime.facts(session.state.model).context_window
+    found = await asyncio.to_thread(usage_records, context.env, since=begin, own_models=own)
+    used = await asyncio.to_thread(
+        session_usage, session, transcript=runtime.records.transcript, window=window, own_models=own
+    )
+    return UsageReport(days=days_of_usage(found, wanted), found=found, session=used)
 
 
 async def insights(arguments: str, context: CommandContext) -> CommandResult:
-    days = _days(arguments, usual=_REPORT_DAYS)
-    found = await days_of(context, days)
+    return await _write_page(context, "", _days(arguments, usual=_REPORT_DAYS))
+
+
+async def _write_page(context: CommandContext, file: str, days: int) -> CommandResult:
+    """Write the page about the last days, to a file of the user's choice or among bridle's own."""
+    from bridle.commands.pages.usage_page import usage_page
+
+    page = usage_page(await usage_report(context, days))
     path = os.path.join(config_home(context.env), "usage-data", "report.html")
-    make_folders(os.path.dirname(path), private=True)
-    await asyncio.to_thread(write_atomic, path, report(found).encode(), mode=0o600)
-    return Says(f"The report on {_counted(days, 'day')} is in {path}.")
+    if file:
+        path = context.workspace.resolve(file.strip("\"'"))
+    else:
+        make_folders(os.path.dirname(path), private=True)
+    await asyncio.to_thread(write_atomic, path, page.encode(errors="replace"), mode=0o600)
+    return Says(f"Wrote the usage of {counted(days, 'day')} to {path}")
 
 
 def session_text(session: Session) -> str:
@@ -76,7 +95,7 @@ def days_text(found: Sequence[DayCost]) -> str:
     tokens = max((day.tokens for day in found), default=0)
     if not tokens:
         return ""
-    lines = [f"Last {_counted(len(found), 'day')}, all sessions: ${sum(day.usd for day in found):.2f}"]
+    lines = [f"Last {counted(len(found), 'day')}, all sessions: ${sum(day.usd for day in found):.2f}"]
     for day in found:
         share = day.usd / most if most else day.tokens / tokens
         lines.append(
@@ -85,31 +104,12 @@ def days_text(found: Sequence[DayCost]) -> str:
     return "\n".join(lines)
 
 
-def report(found: Sequence[DayCost]) -> str:
-    """A page about the days that needs nothing but itself."""
-    models: Counter[str] = Counter()
-    for day in found:
-        for each in day.models:
-            models[each.model] += round(each.usd * 1_000_000)
-    most = max((day.usd for day in found), default=0.0) or 1.0
-    bars = "".join(
-        f'<tr><td>{day.day}<td><div style="width:{round(300 * day.usd / most)}px"></div>'
-        f"<td>${day.usd:.2f}<td>{day.tokens:,}<td>{day.sessions}<td>{day.prompts}"
-        for day in found
-    )
-    rows = "".join(f"<tr><td>{html.escape(name)}<td>${usd / 1e6:.2f}" for name, usd in models.most_common())
-    return (
-        "<!doctype html><meta charset=utf-8><title>bridle: your sessions</title>"
-        "<style>body{font:15px system-ui;margin:2em}td{padding:2px 12px}"
-        "div{background:#4a7;height:12px}</style>"
-        f"<h1>Last {_counted(len(found), 'day')}</h1>"
-        f"<table><tr><th>Day<th><th>Cost<th>Tokens<th>Sessions<th>Prompts{bars}</table>"
-        f"<h2>Models</h2><table>{rows}</table>"
-    )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+def html_file(arguments: str) -> tuple[str, str] | None:
+    """The file behind `--html` and the words before it; None where no page is wanted."""
+    before, flag, file = arguments.partition("--html")
+    if not flag or (file and file[0] not in " =") or (before and not before[-1].isspace()):
+        return None
+    return before.strip(), file.lstrip("= ").strip()
 
 
 def _days(arguments: str, *, usual: int) -> int:

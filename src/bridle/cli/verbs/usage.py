@@ -6,20 +6,24 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.commands.queries.usage_records import CallRecord, usage_records
 from bridle.config.load import load
 from bridle.features.budgets.ledger import UsageRow
+from bridle.host.files import write_atomic
 from bridle.providers import catalog
-from bridle.types.errors import ConfigError
+from bridle.types.errors import ConfigError, UsageError
 
 _MOST_ROWS = 60
+_PAGE_DAYS = 30
 
 
 def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code."""
     by = given.text("by") or "day"
+    if file := given.text("html"):
+        return _write_page(file, env)
     rows = _rows(by, usage_records(env, own_models=own_models(env)).calls)
     if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
@@ -28,7 +32,7 @@ def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 def _table(by: str, rows: Sequence[UsageRow]) -> str:
     if not rows:
-        return "Nothing was used yet.\n"
+        return "Nothing recorded yet.\n"
     width = max(len(by), *(len(_shown(row.key)) for row in rows[:_MOST_ROWS]))
     lines = [f"{by:<{width}}  {'cost':>10}  {'tokens':>14}  {'calls':>7}"]
     for row in rows[:_MOST_ROWS]:
@@ -42,6 +46,22 @@ def _table(by: str, rows: Sequence[UsageRow]) -> str:
 
 def _shown(key: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in key)[:60]
+
+
+def _write_page(file: str, env: Mapping[str, str]) -> int:
+    """Write the last days as one page for a browser."""
+    from bridle.commands.pages.usage_page import usage_page
+    from bridle.commands.queries.spending import days_of_usage, last_days
+    from bridle.commands.queries.usage_report import UsageReport
+
+    found = usage_records(env, own_models=own_models(env))
+    page = usage_page(UsageReport(days=days_of_usage(found, last_days(_PAGE_DAYS)), found=found))
+    path = os.path.abspath(os.path.expanduser(file))
+    try:
+        write_atomic(path, page.encode(errors="replace"), mode=0o600)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return tell(f"Wrote the usage of {_PAGE_DAYS} days to {path}")
 
 
 def _rows(by: str, calls: Iterable[CallRecord]) -> list[UsageRow]:

@@ -1,7 +1,7 @@
 """Every model call recorded on this machine: in transcripts, or in the ledger where there is none."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from bridle.features.budgets.ledger import Ledger, ledger_path
 from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.agent_metadata import agent_facts
-from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, recorded_in
+from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, recorded, recorded_in
 from bridle.types.usage import Usage
 
 ADVISOR = "Advisor"
@@ -79,6 +79,29 @@ def usage_records(
         tuple(sorted((each for each in calls if begin is None or each.at >= begin), key=lambda c: c.at)),
         tuple(sorted((each for each in prompts if begin is None or each.at >= begin), key=lambda p: p.at)),
     )
+
+
+def usage_of_session(path: str, own_models: Mapping[str, Any] | None = None) -> UsageRecords:
+    """What a conversation and its agents have used, by the path of its transcript."""
+    price = _Prices(own_models)
+    found = recorded_in(path)
+    calls = [spent for call in found.calls if (spent := price.spent(call, None)) is not None]
+    for own in _transcripts(os.path.join(path.removesuffix(".jsonl"), "subagents"), since=None):
+        agent = _agent(own)
+        calls += [spent for call in recorded_in(own).calls if (spent := price.spent(call, agent)) is not None]
+    prompts = [asked for row in found.prompts if (asked := _asked(row)) is not None]
+    return UsageRecords(tuple(sorted(calls, key=lambda call: call.at)), tuple(prompts))
+
+
+def usage_of_rows(
+    rows: Iterable[Mapping[str, Any]], own_models: Mapping[str, Any] | None = None
+) -> UsageRecords:
+    """What a conversation has used that is only in memory."""
+    price = _Prices(own_models)
+    found = recorded(dict(row) for row in rows)
+    calls = [spent for call in found.calls if (spent := price.spent(call, None)) is not None]
+    prompts = [asked for row in found.prompts if (asked := _asked(row)) is not None]
+    return UsageRecords(tuple(calls), tuple(prompts))
 
 
 class _Prices:

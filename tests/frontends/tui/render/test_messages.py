@@ -5,9 +5,10 @@ from msgspec.structs import replace
 from bridle.commands.queries.context_window import Category
 from bridle.frontends.tui.completion.completion import Completion
 from bridle.frontends.tui.render import messages
-from bridle.frontends.tui.render.charts import Bar, bars, context_picture, day_plot
+from bridle.frontends.tui.render.charts import Bar, bars, context_picture
 from bridle.frontends.tui.render.completion_menu import completion_menu
 from bridle.frontends.tui.render.status import Status, spinner_line, status_line, todo_panel
+from bridle.frontends.tui.screens.session.usage_plots import curve, legend, sparkline, stacked_days
 from bridle.frontends.tui.style.text import Line, text_of
 from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome, TurnReason
@@ -135,7 +136,7 @@ def test_bars_and_days_are_drawn_to_scale():
         "a ████████ 4",
         "b ████ two",
     ]
-    plot = _texts(day_plot([("Mon", 1), ("Tue", 2), ("Wed", 4)], 20, height=2, label="$ a day"))
+    plot = _texts(stacked_days([("Mon", [1]), ("Tue", [2]), ("Wed", [4])], 20, height=2, label="$ a day"))
     assert plot == ["$ a day", "    █", "▄ █ █", "Mon Wed"]
 
 
@@ -185,7 +186,10 @@ def test_any_message_is_shown_within_the_width(
         todo_panel(todos, width),
         context_picture([Category(id="x", name=text, tokens=number)], 200_000, width),
         bars([Bar(name=text, value=seconds), Bar(name="b", value=0, label=text)], width),
-        day_plot([(text, seconds), ("b", 3)], width, label=text),
+        stacked_days([(text, (seconds, 2.0)), ("b", (3.0, 0.0))], width, label=text),
+        legend((text, "b"), width),
+        curve((seconds, 0.0, 5.0), width, top=seconds, labels=("9", "0")),
+        [(sparkline((seconds, 0.0) * 40, width),)],
         completion_menu([item] * 3, 1, width, rows=2),
     ):
         assert_sound(lines, width)

@@ -1,6 +1,7 @@
 from typing import Any
 
 from bridle.commands.queries.context_window import Breakdown, Category, Item
+from bridle.commands.queries.session_usage import Forecast, PromptUse, SessionUsage
 from bridle.commands.queries.spending import DayCost, ModelCost
 from bridle.commands.queries.usage_causes import Cause, LimitUse
 from bridle.frontends.tui.screens.session.context import context_view
@@ -66,6 +67,22 @@ _USAGE = UsageFacts(
         Cause(group="Skills", name="pdf", usd=0.4),
     ),
     limits=(LimitUse(name="this week", used=0.75),),
+    timeline=SessionUsage(
+        prompts=tuple(
+            PromptUse(
+                text=f"prompt {at}",
+                usd=at * 0.01,
+                usage=Usage(input=at * 100, cache_read=at * 900),
+                calls=1,
+                seconds=1.0,
+            )
+            for at in range(1, 13)
+        ),
+        contexts=tuple(range(10_000, 130_000, 10_000)),
+        hit_rates=(0.0, 0.5, 0.9, 0.95, 0.8),
+        window=200_000,
+        forecast=Forecast(used=120_000, window=200_000, per_turn=10_000),
+    ),
 )
 
 
@@ -108,8 +125,8 @@ def test_an_empty_window_is_no_trouble():
 
 def test_a_cost_without_a_price_is_not_called_nothing():
     text = Showing(usage_view(_USAGE)).text
-    assert "$1.25, and more that has no price" in text
-    assert "not known" in Showing(usage_view(UsageFacts(session=(_LOCAL,)))).text
+    assert "$1.25 and models without a known price" in text
+    assert "unknown price" in Showing(usage_view(UsageFacts(session=(_LOCAL,)))).text
     assert "$0.00" in Showing(usage_view(UsageFacts())).text
 
 
@@ -123,6 +140,16 @@ def test_days_models_and_causes_have_their_tabs():
 
 def test_nothing_recorded_is_said():
     shown = Showing(usage_view(UsageFacts()))
-    assert "Nothing was recorded yet." in shown.press("tab").text
-    assert "Nothing was recorded yet." in shown.press("tab").text
-    assert "No skill" in shown.press("tab").text
+    assert "Nothing recorded yet." in shown.press("tab").text
+    assert "Nothing recorded yet." in shown.press("tab").text
+    assert "Nothing recorded yet." in shown.press("tab").text
+
+
+def test_the_session_tab_draws_the_window_the_cache_and_the_prompts():
+    text = Showing(usage_view(_USAGE), 100, 60).text
+    for words in ("context over time", "cache hit rate 90%", "tokens per prompt", "$ per prompt"):
+        assert words in text
+    assert "60% of 200,000 tokens used, +10,000 tokens per prompt: full in about 8 prompts" in text
+    assert "▂▂▃▃▄▅▅▆▆▇▇█" in text and any(0x2801 <= ord(c) <= 0x28FF for c in text)
+    labels = Showing(usage_view(_USAGE, tab=1), 100, 40).text
+    assert "$ per day" in labels and "total" in labels and "■ m" in labels

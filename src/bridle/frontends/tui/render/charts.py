@@ -1,4 +1,4 @@
-"""Pictures of numbers: the context window as a grid, costs as bars, days as columns."""
+"""Pictures of numbers: the context window as a grid, costs as bars."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,6 @@ from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 
-_CURVE = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CHARTS = 6
 
@@ -79,25 +78,6 @@ def bars(values: Sequence[Bar], width: int, *, color: str = "chart.1") -> list[L
     return fit(rows, width)
 
 
-def day_plot(
-    days: Sequence[tuple[str, float]], width: int, *, height: int = 6, label: str = ""
-) -> list[Line]:
-    """A column for each day with the first and last day below; `days` are names with their values."""
-    shown = list(days[-max(1, width) :])
-    if not shown:
-        return []
-    most = max((value for _, value in shown), default=0) or 1
-    step = 2 if len(shown) * 2 <= width else 1
-    rows: list[Line] = []
-    for level in range(height, 0, -1):
-        marks = (_column(value / most * height - (level - 1)) for _, value in shown)
-        rows.append((Span("".join(mark + " " * (step - 1) for mark in marks).rstrip(), style("chart.2")),))
-    first, last = one_line(shown[0][0]), one_line(shown[-1][0])
-    gap = max(1, len(shown) * step - cells.width(first) - cells.width(last))
-    rows.append((Span(f"{first}{' ' * gap}{last}" if len(shown) > 1 else first, MUTED),))
-    return fit([*([(Span(one_line(label), MUTED),)] if label else []), *rows], width)
-
-
 def _grid(categories: Sequence[WindowPart], window: int, columns: int, rows: int) -> list[Line]:
     total = columns * rows
     squares: list[Span] = []
@@ -146,9 +126,3 @@ def _bar(value: float, most: float, room: int) -> str:
     eighths = round(max(0.0, value) / most * room * 8) if most > 0 else 0
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")) or ("▏" if value > 0 else "")
-
-
-def _column(fill: float) -> str:
-    if fill <= 0:
-        return " "
-    return _CURVE[min(len(_CURVE) - 1, max(0, round(fill * 8) - 1))]

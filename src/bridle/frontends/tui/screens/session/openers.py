@@ -7,11 +7,11 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.doctor import run_checks
 from bridle.commands.queries.rules import folder_rows, recent_denials, rule_rows
 from bridle.commands.queries.settings import setting_rows
-from bridle.commands.queries.spending import ModelCost, cost_by_model, days_of_usage, last_days, session_cost
+from bridle.commands.queries.spending import ModelCost, cost_by_model, session_cost
 from bridle.commands.queries.status import status_facts
 from bridle.commands.queries.usage_causes import causes_of, limits_of
 from bridle.commands.reports import breakdown_of, scene_of
-from bridle.commands.usage import usage_since
+from bridle.commands.usage import usage_report
 from bridle.engine.compaction.items import item_text, list_items
 from bridle.engine.compaction.report import Compacted, last_compaction
 from bridle.frontends.tui.render.diff import FileChange
@@ -73,17 +73,17 @@ async def open_compacted(context: CommandContext, screen: ScreenContext) -> Open
 async def open_usage(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """What was spent, by model and day."""
     del screen
-    wanted = last_days(_DAYS)
-    found = await usage_since(context, wanted[0])
-    days = days_of_usage(found, wanted)
+    report = await usage_report(context, _DAYS)
+    days = report.days
     return fixed(
         usage_view(
             UsageFacts(
                 session=_session_cost(context),
                 days=days,
                 models=cost_by_model(days),
-                causes=causes_of(found.calls),
+                causes=causes_of(report.found.calls),
                 limits=limits_of(context.runtime),
+                timeline=report.session,
             )
         )
     )

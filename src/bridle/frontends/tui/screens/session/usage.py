@@ -4,17 +4,22 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bridle.commands.queries.session_usage import PromptUse, SessionUsage, forecast_text
 from bridle.commands.queries.spending import DayCost, ModelCost
 from bridle.commands.queries.usage_causes import Cause, LimitUse
 from bridle.frontends.tui.render.call import duration, tokens
-from bridle.frontends.tui.render.charts import Bar, bars, day_plot
+from bridle.frontends.tui.render.charts import Bar, bars
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.render.messages import money
 from bridle.frontends.tui.render.tables import Align, Cell, Table, render_table
+from bridle.frontends.tui.screens.session.usage_plots import curve, legend, sparkline, stacked_days
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Pane, TextPane
 from bridle.frontends.tui.widgets.tabs import TabbedView
+
+_COSTLIEST = 5
+_LONGEST_PROMPT = 60
 
 
 class UsageFacts(Struct, frozen=True, kw_only=True):
@@ -29,6 +34,8 @@ class UsageFacts(Struct, frozen=True, kw_only=True):
     """Over all those days."""
     causes: tuple[Cause, ...] = ()
     limits: tuple[LimitUse, ...] = ()
+    timeline: SessionUsage = SessionUsage()
+    """How the session went, prompt by prompt."""
 
 
 def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
@@ -37,7 +44,7 @@ def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
         ("session", session_lines),
         ("days", day_lines),
         ("models", model_lines),
-        ("what for", cause_lines),
+        ("by source", cause_lines),
     )
     panes = [TextPane(lambda width, make=make: make(facts, width)) for _, make in makers]
 
@@ -52,9 +59,9 @@ def usage_view(facts: UsageFacts, *, tab: int = 0) -> TabbedView[UsageFacts]:
 def session_lines(facts: UsageFacts, width: int) -> list[Line]:
     """Cost, time and changes of this session, a table of its models, and budgets."""
     known = [each.usd for each in facts.session if each.is_priced]
-    total = money(sum(known)) if known or not facts.session else "not known"
+    total = money(sum(known)) if known or not facts.session else "unknown price"
     if known and len(known) < len(facts.session):
-        total += ", and more that has no price"
+        total += " and models without a known price"
     rows = pair("cost", total, width)
     if facts.seconds:
         took = f"{duration(facts.seconds)}, {duration(facts.api_seconds)} of it in models"
@@ -66,20 +73,62 @@ def session_lines(facts: UsageFacts, width: int) -> list[Line]:
     if facts.limits:
         rows += [(), heading("limits")]
         rows += [line for limit in facts.limits for line in _limit(limit, width)]
+    return rows + _timeline(facts.timeline, width)
+
+
+def _timeline(used: SessionUsage, width: int) -> list[Line]:
+    """How the window fills, what came from the cache, and what each prompt took."""
+    rows: list[Line] = []
+    if used.contexts and used.window:
+        most = max(used.window, *used.contexts)
+        labels = (_short(most), "0")
+        rows += [(), heading("context over time")]
+        rows += curve([float(each) for each in used.contexts], width, top=float(most), labels=labels)
+        rows += paragraph(forecast_text(used.forecast), width, MUTED)
+    if (rate := used.hit_rate) is not None and used.hit_rates:
+        rows += [(), heading(f"cache hit rate {rate:.0%}")]
+        rows += curve(used.hit_rates, width, top=1.0, labels=("100%", "0%"), height=2)
+    if used.prompts:
+        rows += [(), heading("tokens per prompt"), _spark([float(p.tokens) for p in used.prompts], width)]
+        rows += [(), heading("$ per prompt")]
+        rows += [_spark([each.usd for each in used.prompts], width), *_costliest(used.prompts, width)]
     return rows
 
 
+def _spark(values: Sequence[float], width: int) -> Line:
+    return (sparkline(values, width),)
+
+
+def _costliest(prompts: Sequence[PromptUse], width: int) -> list[Line]:
+    """The prompts that cost most, with their words."""
+    found = sorted(prompts, key=lambda each: (-each.usd, -each.tokens))[:_COSTLIEST]
+    has_cost = any(each.usd for each in found)
+    values = [
+        Bar(
+            name=one_line(each.text)[:_LONGEST_PROMPT] or "prompt",
+            value=each.usd if has_cost else float(each.tokens),
+            label=_spent(each.usd, each.tokens),
+        )
+        for each in found
+    ]
+    return bars(values, width, color="chart.3")
+
+
 def day_lines(facts: UsageFacts, width: int) -> list[Line]:
-    """A plot of the cost of each day and a table of the last ones."""
+    """A plot of each day by model and a table of the last ones."""
     first = next((at for at, day in enumerate(facts.days) if day.tokens), len(facts.days))
     days = facts.days[first:]
     if not days:
-        return paragraph("Nothing was recorded yet.", width, MUTED)
+        return paragraph("Nothing recorded yet.", width, MUTED)
     has_cost = any(each.usd for each in days)
-    values = [(each.day[5:], each.usd if has_cost else float(each.tokens)) for each in days]
-    label = "dollars a day" if has_cost else "tokens a day"
-    rows = [*day_plot(values, width, label=label), ()]
-    rows += pair("in all", f"{money(sum(each.usd for each in days))} in {count(len(days), 'day')}", width)
+    models = _by_cost(days)
+    values = [(each.day[5:], _shares(each, models, has_cost=has_cost)) for each in days]
+    rows = stacked_days(values, width, label="$ per day" if has_cost else "tokens per day")
+    rows += [*legend(models, width), ()]
+    rows += pair("total", f"{money(sum(each.usd for each in days))} in {count(len(days), 'day')}", width)
+    prompts, calls = sum(each.prompts for each in days), sum(m.calls for each in days for m in each.models)
+    if prompts:
+        rows += pair("activity", f"{count(prompts, 'prompt')}, {count(calls, 'answer')}", width)
     last = [
         Bar(name=each.day, value=each.usd if has_cost else each.tokens, label=_spent(each.usd, each.tokens))
         for each in reversed(days[-14:])
@@ -87,10 +136,30 @@ def day_lines(facts: UsageFacts, width: int) -> list[Line]:
     return [*rows, (), *bars(last, width, color="chart.2")]
 
 
+def _by_cost(days: Sequence[DayCost]) -> list[str]:
+    """The models of these days, the costliest first."""
+    sums: dict[str, tuple[float, int]] = {}
+    for each in (model for day in days for model in day.models):
+        usd, used = sums.get(each.model, (0.0, 0))
+        sums[each.model] = (usd + each.usd, used + each.usage.context + each.usage.output)
+    return sorted(sums, key=lambda name: (-sums[name][0], -sums[name][1]))
+
+
+def _shares(day: DayCost, models: Sequence[str], *, has_cost: bool) -> list[float]:
+    """What each of these models has of a day."""
+    found = {each.model: each for each in day.models}
+    return [
+        0.0 if (each := found.get(name)) is None
+        else each.usd if has_cost
+        else float(each.usage.context + each.usage.output)
+        for name in models
+    ]  # fmt: skip
+
+
 def model_lines(facts: UsageFacts, width: int) -> list[Line]:
     """Bars and a table by model."""
     if not facts.models:
-        return paragraph("Nothing was recorded yet.", width, MUTED)
+        return paragraph("Nothing recorded yet.", width, MUTED)
     shown = [
         Bar(name=each.model, value=each.usd, label=money(each.usd) if each.is_priced else "no price")
         for each in sorted(facts.models, key=lambda each: -each.usd)
@@ -101,7 +170,7 @@ def model_lines(facts: UsageFacts, width: int) -> list[Line]:
 def cause_lines(facts: UsageFacts, width: int) -> list[Line]:
     """Bars for what caused the cost, by kind."""
     if not facts.causes:
-        return paragraph("No skill, agent, plugin or server has cost anything yet.", width, MUTED)
+        return paragraph("Nothing recorded yet.", width, MUTED)
     groups = list(dict.fromkeys(each.group for each in facts.causes))
     ordered = sorted(facts.causes, key=lambda each: (groups.index(each.group), -each.usd, -each.tokens))
     has_cost = any(each.usd for each in ordered)
