@@ -216,3 +216,33 @@ async def test_an_interrupted_answer_keeps_what_the_service_had_reported(tmp_pat
     assert (call.usage.output, call.is_whole) == (90, True)
     assert session.spend["model-a"].usage.output == 90
     assert session.total_cost_usd == pytest.approx(call.usd)
+
+
+async def test_transcripts_with_nonsense_in_them_cost_only_the_nonsense(tmp_path: Path):
+    program = Program(tmp_path)
+    folder = program.home / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    odd = {"input_tokens": "x", "output_tokens": True, "cache_creation": 7, "server_tool_use": [1]}
+    good = {"id": "m2", "model": _MODEL, "usage": {"output_tokens": 1_000_000}}
+    rows: list[Any] = [
+        {
+            "type": "assistant",
+            "uuid": "1",
+            "costUSD": "NaN",
+            "message": {"id": "m1", "model": _MODEL, "usage": odd},
+        },
+        {"type": "assistant", "uuid": "2", "timestamp": "not a time", "message": {**good, "id": "m0"}},
+        {"type": "user", "message": {"content": [5, {"tool_use_id": ["x"]}]}},
+        {"type": "bridle-pending", "rows": "nonsense"},
+        {"type": "bridle-pending", "rows": [5, {"type": "assistant", "uuid": "3", "message": good}]},
+    ]
+    stamped: list[Any] = [{"timestamp": "2026-01-02T03:04:05Z", **row} for row in rows]
+    stamped[-1]["rows"][1]["timestamp"] = "2026-01-02T03:04:05Z"
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, stamped)) + '\n{"usage"')
+    days = await _usage_rows(program, "day")
+    assert {day: row["usd"] for day, row in days.items()} == {"2026-01-02": pytest.approx(15.0)}
+    page = program.home / "usage.html"
+    assert (await program.run("usage", "--html", str(page))).code == 0
+    assert "$ per day and model" in page.read_text()
+    missing = await program.run("usage", "--html", str(page / "usage.html"))
+    assert missing.code == 1 and "cannot be written" in missing.err

@@ -1,7 +1,6 @@
 """The model calls that a transcript tells of: each once, with what it used, cost and was made for."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import isfinite
 from typing import Any
 
 from msgspec import Struct
@@ -9,6 +8,7 @@ from msgspec.structs import replace
 
 from bridle.transcripts.line import decode_line
 from bridle.transcripts.pending_rows import PENDING, restored
+from bridle.transcripts.usage.figures import amount, usage_in
 from bridle.types.entry import SIDE_CALL, TAKEN_OVER
 from bridle.types.usage import Usage
 
@@ -117,9 +117,9 @@ class _Reading:
             case _:
                 pass
         answered = [
-            self._tools[block["tool_use_id"]]
+            self._tools[str(block["tool_use_id"])]
             for block in (content if isinstance(content, list) else ())
-            if isinstance(block, dict) and block.get("tool_use_id") in self._tools
+            if isinstance(block, dict) and str(block.get("tool_use_id")) in self._tools
         ]
         if answered:
             known = self._source.split(", ") if self._source != PROMPT else []
@@ -143,8 +143,8 @@ class _Reading:
         call = ModelCall(
             at=str(row.get("timestamp") or ""),
             model=message["model"],
-            usage=_usage(message["usage"]),
-            usd=_amount(row.get("costUSD")),
+            usage=usage_in(message["usage"]),
+            usd=amount(row.get("costUSD")),
             session_id=str(row.get("sessionId") or ""),
             agent=row.get("agentId") if isinstance(row.get("agentId"), str) else None,
             cwd=str(row.get("cwd") or ""),
@@ -165,30 +165,6 @@ def _lines(path: str) -> Iterator[dict[str, Any] | None]:
         for line in file:
             if any(part in line for part in _NEEDED):
                 yield decode_line(line)
-
-
-def _usage(counts: Mapping[str, Any]) -> Usage:
-    """Counts of any writer; what is no count is nothing."""
-    sound = {key: _counts(value) for key, value in counts.items()}
-    return Usage.from_api(sound)
-
-
-def _counts(value: Any) -> Any:
-    match value:
-        case bool() | None:
-            return None
-        case int():
-            return max(0, value)
-        case dict():
-            return {key: _counts(inner) for key, inner in value.items() if isinstance(inner, int)}
-        case _:
-            return None
-
-
-def _amount(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if isfinite(value) and value >= 0 else None
 
 
 def _words(content: object) -> str:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from bridle.transcripts.cost import Cost
+from bridle.transcripts.usage.figures import amount, usage_in
 from bridle.types.entry import SIDE_CALL
-from bridle.types.usage import ModelSpend, Usage
+from bridle.types.usage import ModelSpend
 
 
 class UnsavedCost:
@@ -19,13 +20,11 @@ class UnsavedCost:
         match row:
             case {"type": "cost-state"}:
                 self._calls.clear()
-            case {
-                "costUSD": int() | float() as usd,
-                "message": {"id": id, "model": str() as model, "usage": dict()},
-            }:
-                if row["type"] in ("assistant", SIDE_CALL) and not ("forkedFrom" in row or "copyOf" in row):
-                    usage = Usage.from_api(row["message"]["usage"])
-                    self._calls[str(id)] = (model, ModelSpend(usage, float(usd)))
+            case {"type": kind, "message": {"id": id, "model": str() as model, "usage": dict() as counts}}:
+                usd = amount(row.get("costUSD"))
+                copied = "forkedFrom" in row or "copyOf" in row
+                if usd is not None and not copied and kind in ("assistant", SIDE_CALL):
+                    self._calls[str(id)] = (model, ModelSpend(usage_in(counts), usd))
             case _:
                 pass
 
