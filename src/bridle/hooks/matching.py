@@ -5,11 +5,13 @@ import string
 
 from msgspec import Struct
 
+from bridle.types.agent import AGENT_TOOL, FORMER_AGENT_TOOL
+
 _NAMES = frozenset(string.ascii_letters + string.digits + "_-,| ")
 _NARROW_NAMES = frozenset(string.ascii_letters + string.digits + "_|")
 _NARROW_EVENTS = ("FileChanged", "StopFailure")
 """Where commas, hyphens and spaces make a regular expression."""
-_FORMER_NAMES = {"Agent": "Task"}
+_FORMER_NAMES = {AGENT_TOOL: FORMER_AGENT_TOOL}
 """Tools that older files know under another name."""
 
 

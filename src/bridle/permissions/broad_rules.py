@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bridle.permissions import tool_names
 from bridle.permissions.lint import Finding
 from bridle.types.permission import Effect, Rule
 
@@ -27,9 +28,9 @@ def _breadth(rule: Rule) -> Iterator[str]:
     content = (rule.content or "").strip()
     bare = content in ("", "*", ":*")
     match rule.tool:
-        case "Bash" if bare:
+        case tool_names.SHELL if bare:
             yield "it allows every command"
-        case "Bash":
+        case tool_names.SHELL:
             words = content.split()
             program = words[0].removesuffix(":*").removesuffix("*").rpartition("/")[2]
             plain = [word for word in words if not word.startswith(("-c", "-e", "--eval", "--command"))]
@@ -40,11 +41,11 @@ def _breadth(rule: Rule) -> Iterator[str]:
                 yield f"{program} runs whatever its arguments say, so it allows every command"
             elif open_ended and not content.endswith((":*", " *")):
                 yield f"it also allows other programs whose names begin with {program}"
-        case "Edit" | "Write" | "NotebookEdit" if bare or content in ("**", "//**", "~/**"):
+        case tool if tool in tool_names.EDITORS and (bare or content in ("**", "//**", "~/**")):
             yield "it allows changes to every file"
-        case "Read" if content in ("//**", "~/**", "//", "~"):
+        case tool_names.READ if content in ("//**", "~/**", "//", "~"):
             yield "it allows reading files far outside the project, keys among them"
-        case "WebFetch" if bare or content in ("domain:*", "domain:*.*"):
+        case tool_names.FETCH if bare or content in ("domain:*", "domain:*.*"):
             yield "it allows every public address, so anything that was read can be sent out"
         case _:
             pass

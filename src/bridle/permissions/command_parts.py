@@ -8,6 +8,7 @@ from msgspec import Struct
 from bridle.permissions import patterns
 from bridle.permissions.files import paths
 from bridle.permissions.matching import allow_rules, find_part_rule, find_path_rule, is_whole_command
+from bridle.permissions.tool_names import ENTER, READ, SHELL
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Judged, PartDecision, Rule
 from bridle.types.shell import Part
 
@@ -148,7 +149,7 @@ def _searches(part: Part) -> bool:
 
 def _keeps_files_back(case: Case) -> bool:
     return any(
-        rule.effect is Effect.DENY and rule.tool == "Read" and rule.content is not None for rule in case.rules
+        rule.effect is Effect.DENY and rule.tool == READ and rule.content is not None for rule in case.rules
     )
 
 
@@ -179,8 +180,8 @@ def _may_enter(case: Case, folder: str) -> bool:
     return any(
         rule.effect is Effect.ALLOW
         and (
-            (rule.tool == "Bash" and rule.content is None)
-            or (rule.tool == "Cd" and (rule.content is None or paths.covers(rule, case, folder)))
+            (rule.tool == SHELL and rule.content is None)
+            or (rule.tool == ENTER and (rule.content is None or paths.covers(rule, case, folder)))
         )
         for rule in case.rules
     )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from bridle.permissions.files.paths import anchored
-from bridle.permissions.matching import EDITORS, READERS
+from bridle.permissions.tool_names import EDITORS, FETCH, READERS, SHELL
 from bridle.types.permission import Case, Effect, Rule
 from bridle.types.sandbox import Denials, Pattern
 
@@ -20,7 +20,7 @@ def denials(case: Case, *, approved: bool) -> Denials:
     return Denials(
         unreadable=_patterns(case, (rule for rule in rules if rule.tool in READERS)),
         unwritable=_patterns(case, (rule for rule in rules if rule.tool in EDITORS)),
-        programs=tuple(name for rule in rules if rule.tool == "Bash" for name in _program(rule, case)),
+        programs=tuple(name for rule in rules if rule.tool == SHELL for name in _program(rule, case)),
         # The proxy is one for all commands, and asks about hosts on its own.
         hosts=tuple(host for rule in rules if rule.effect is Effect.DENY for host in _hosts(rule)),
     )
@@ -38,5 +38,5 @@ def _program(rule: Rule, case: Case) -> Iterator[str]:
 
 
 def _hosts(rule: Rule) -> Iterator[str]:
-    if rule.tool == "WebFetch" and (found := _HOST.fullmatch(rule.content or "")):
+    if rule.tool == FETCH and (found := _HOST.fullmatch(rule.content or "")):
         yield found[1]

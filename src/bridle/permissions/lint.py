@@ -7,10 +7,11 @@ from msgspec import Struct
 from bridle.permissions import patterns
 from bridle.permissions.matching import names
 from bridle.permissions.rules import write
+from bridle.permissions.tool_names import EDIT, ENTER, READ, SHELL
 from bridle.types.permission import Effect, Rule
 
 _STRONGER = {Effect.ALLOW: (Effect.DENY, Effect.ASK), Effect.ASK: (Effect.DENY,), Effect.DENY: ()}
-_PATHS = ("Read", "Edit", "Cd")
+_PATHS = (READ, EDIT, ENTER)
 
 
 class Finding(Struct, frozen=True):
@@ -38,7 +39,7 @@ def _objections(
 ) -> Iterator[str]:
     if not rule.tool.startswith("mcp__") and not any(names(rule, tool) for tool in tools):
         yield f"there is no tool {rule.tool}"
-    if rule.tool == "Bash" and ":*" in (rule.content or "")[:-2]:
+    if rule.tool == SHELL and ":*" in (rule.content or "")[:-2]:
         yield "`:*` only counts at the end; elsewhere write a blank and a star"
     for other in rules:
         if other.effect in _STRONGER[rule.effect] and _includes(other, rule):

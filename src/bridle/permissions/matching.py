@@ -6,12 +6,12 @@ from typing import Any
 
 from bridle.permissions import hosts, patterns
 from bridle.permissions.files import paths
-from bridle.permissions.sorted_rules import OPERATOR, SHELL, names, sorted_rules
+from bridle.permissions.sorted_rules import OPERATOR, names, sorted_rules
+from bridle.permissions.tool_names import EDIT, EDITORS, ENTER, FETCH, READ, READERS, SHELL
+from bridle.types.agent import AGENT_TOOL
 from bridle.types.permission import Case, Effect, Rule
 from bridle.types.shell import Part, Reading
 
-READERS = frozenset({"Read", "Grep", "Glob", "LSP"})
-EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _PRIMARY = frozenset({"command", "file_path", "notebook_path", "path", "url"})
 _BOOLEANS = {
     **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), "true"),
@@ -44,7 +44,7 @@ def find_part_rule(case: Case, part: Part, effect: Effect) -> Rule | None:
 
 def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:
     """The first allow rule that lets a file be read, or written."""
-    wanted = ("Edit",) if writes else ("Read", "Edit")
+    wanted = (EDIT,) if writes else (READ, EDIT)
     return next(
         (
             rule
@@ -57,10 +57,10 @@ def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:
 
 def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     """Whether a rule covers one simple command."""
-    if rule.tool in ("Read", "Edit") and rule.content is not None:
+    if rule.tool in (READ, EDIT) and rule.content is not None:
         if rule.effect is Effect.ALLOW:
             return False
-        touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes, *part.mentions)
+        touched = part.writes if rule.tool == EDIT else (*part.reads, *part.writes, *part.mentions)
         return bool(touched) and paths.covers_any(rule, case, touched)
     if not names(rule, SHELL):
         return False
@@ -109,7 +109,7 @@ def denied_agents(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset(
         name.strip()
         for rule in rules
-        if rule.effect is Effect.DENY and names(rule, "Agent")
+        if rule.effect is Effect.DENY and names(rule, AGENT_TOOL)
         for name in (rule.content or "").split(",")
         if name.strip()
     )
@@ -151,7 +151,7 @@ def _forms(part: Part) -> tuple[str, ...]:
 def _covers(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     if rule.content is None:
         return names(rule, case.tool)
-    if rule.tool in ("Read", "Edit") and case.tool != SHELL:
+    if rule.tool in (READ, EDIT) and case.tool != SHELL:
         return case.tool in _governed(rule) and _covers_files(rule, case)
     if rule.effect is not Effect.ALLOW and names(rule, case.tool) and _covers_field(rule.content, case.input):
         return True
@@ -159,14 +159,14 @@ def _covers(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
         return rule.effect is not Effect.ALLOW and _covers_command(rule, case, forms)
     if not names(rule, case.tool) or case.tool in READERS | EDITORS:
         return False
-    if case.tool == "WebFetch":
+    if case.tool == FETCH:
         return hosts.covers(rule.content, case.subject)
     return patterns.covers(rule.content, case.subject)
 
 
 def _governed(rule: Rule) -> frozenset[str]:
     """The tools whose files a rule for reading or editing is about."""
-    if rule.tool == "Edit":
+    if rule.tool == EDIT:
         return EDITORS | READERS if rule.effect is Effect.ALLOW else EDITORS
     return READERS | EDITORS if rule.effect is Effect.DENY else READERS
 
@@ -182,8 +182,8 @@ def _covers_command(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     reading = case.reading
     if reading is None:
         return names(rule, SHELL) and patterns.covers(rule.content or "", case.subject)
-    if rule.tool in ("Cd", "Read", "Edit"):
-        if rule.tool != "Edit" and paths.covers_any(rule, case, reading.leaves):
+    if rule.tool in (ENTER, READ, EDIT):
+        if rule.tool != EDIT and paths.covers_any(rule, case, reading.leaves):
             return True
         return any(covers_part(rule, case, part) for part in reading.parts)
     if not names(rule, SHELL):

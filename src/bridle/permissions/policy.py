@@ -11,23 +11,10 @@ from msgspec import Struct
 from bridle.permissions import command_parts
 from bridle.permissions.denied_names import naming_rule
 from bridle.permissions.files import paths
-from bridle.permissions.matching import (
-    EDITORS,
-    SHELL,
-    find_rule,
-    may_cover,
-    settles_command,
-    shell_rules,
-)
+from bridle.permissions.matching import find_rule, may_cover, settles_command, shell_rules
 from bridle.permissions.suggestions import lasting_rules, suggest
+from bridle.permissions.tool_names import EDITORS, MESSAGE, NO_EFFECT, PLAN_END, PLAN_START, SHELL
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
-
-NO_EFFECT = frozenset({
-    "Advisor", "Agent", "AskUserQuestion", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
-    "SendMessage", "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
-    "TaskUpdate", "TodoWrite", "ToolSearch", "WaitForMcpServers",
-})  # fmt: skip
-"""Tools that touch nothing but the session; the calls of a sub-agent pass the gate, too."""
 
 _LONGEST = 10_000
 _CHANGES_CHECKOUT = re.compile(
@@ -131,11 +118,11 @@ def main_checkout(case: Case) -> Decision | None:
 
 
 def plan_question(case: Case) -> Decision | None:
-    if case.tool == "ExitPlanMode":
+    if case.tool == PLAN_END:
         return Ask("the plan is ready", "mode", needs_person=True)
-    return (
-        Ask("a plan is to be made first", "mode", needs_person=True) if case.tool == "EnterPlanMode" else None
-    )
+    if case.tool == PLAN_START:
+        return Ask("a plan is to be made first", "mode", needs_person=True)
+    return None
 
 
 def own_file(case: Case) -> Decision | None:
@@ -220,7 +207,7 @@ def leaving_the_sandbox(case: Case) -> Decision | None:
 
 
 def another_machine(case: Case) -> Decision | None:
-    if case.tool != "SendMessage" or not case.subject.startswith(("remote:", "bridge:")):
+    if case.tool != MESSAGE or not case.subject.startswith(("remote:", "bridge:")):
         return None
     return Ask("the message goes to another machine", "safetyCheck", needs_person=True)
 

@@ -16,12 +16,10 @@ from bridle.permissions.files.parent_paths import as_walked
 from bridle.permissions.files.paths import is_inside
 from bridle.permissions.files.repositories import KnownRepository, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
+from bridle.permissions.tool_names import FETCH, SHELL, WATCHER
 from bridle.types.permission import Access, Case, Decision, Mode, Rule
 from bridle.types.shell import Part, Reading
 
-_SHELL = "Bash"
-_WATCHER = "Monitor"
-"""Runs commands, too: they are weighed like those of the shell, by the rules for both."""
 _BOUNDARY = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 _FAULTS = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -84,11 +82,11 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
 
 def prepare(asked: CallRequest, standing: SessionPosition) -> Case:
     """Everything that may be weighed about a call, so that deciding needs no I/O."""
-    if asked.tool == _WATCHER and isinstance(asked.input.get("command"), str):
+    if asked.tool == WATCHER and isinstance(asked.input.get("command"), str):
         asked, standing = _as_shell(asked, standing)
     followed = FollowedPaths()
-    reading = _read(asked.subject, standing, followed) if asked.tool == _SHELL else None
-    leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
+    reading = _read(asked.subject, standing, followed) if asked.tool == SHELL else None
+    leaves_sandbox = asked.tool == SHELL and asked.input.get("dangerouslyDisableSandbox") is True
     leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
     roots = followed.spellings((standing.start, *standing.roots))
     own: tuple[str, ...] = ()
@@ -115,9 +113,9 @@ def prepare(asked: CallRequest, standing: SessionPosition) -> Case:
         home=standing.home,
         config_home=standing.config_home,
         hook=asked.hook,
-        confined=asked.tool == _SHELL and not leaves_sandbox and standing.confines(asked.subject),
+        confined=asked.tool == SHELL and not leaves_sandbox and standing.confines(asked.subject),
         leaves_sandbox=leaves_sandbox,
-        local_host=asked.tool == "WebFetch" and _is_local(asked.subject),
+        local_host=asked.tool == FETCH and _is_local(asked.subject),
         attended=standing.attended,
         checkout=standing.checkout,
     )
@@ -127,14 +125,14 @@ def prepare(asked: CallRequest, standing: SessionPosition) -> Case:
 def _only_reads_in(roots: tuple[str, ...], asked: CallRequest, followed: FollowedPaths) -> bool:
     """Whether a call reads files in these folders and does nothing else: no other folder matters to it."""
     files = asked.access.reads
-    if asked.tool == _SHELL or not asked.read_only or not files or asked.access.writes:
+    if asked.tool == SHELL or not asked.read_only or not files or asked.access.writes:
         return False
     return all(is_inside(followed.place(path).target, roots) for path in files)
 
 
 def _as_shell(asked: CallRequest, standing: SessionPosition) -> tuple[CallRequest, SessionPosition]:
-    rules = tuple(replace(rule, tool=_SHELL) if rule.tool == _WATCHER else rule for rule in standing.rules)
-    return replace(asked, tool=_SHELL), replace(standing, rules=rules)
+    rules = tuple(replace(rule, tool=SHELL) if rule.tool == WATCHER else rule for rule in standing.rules)
+    return replace(asked, tool=SHELL), replace(standing, rules=rules)
 
 
 def approvals(case: Case) -> dict[str, str]:

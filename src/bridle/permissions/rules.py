@@ -7,20 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.permissions.tool_names import FETCH, OLD_NAMES, RULED_BY
 from bridle.types.permission import Effect, Rule, RuleSource
 
 _TOOL = r"[^\s(),]+"
 _ALLOWED_GLOB = r"mcp__[^*]+__[^*]*\*"
-_OLD_NAMES = {
-    "AgentOutputTool": "TaskOutput",
-    "BashOutput": "TaskOutput",
-    "BashOutputTool": "TaskOutput",
-    "KillBash": "TaskStop",
-    "KillShell": "TaskStop",
-    "Task": "Agent",
-}
-_UNMATCHED = {"Write": "Edit", "NotebookEdit": "Edit", "Glob": "Read", "Grep": "Read", "LSP": "Read"}
-"""Tools whose files are ruled by the rules of another tool."""
 _PRIMARY_FIELD = r"(command|file_path|notebook_path|path|url):"
 _SHOWN = 200
 
@@ -42,7 +33,7 @@ def parse(text: str, effect: Effect, source: RuleSource = "session") -> Rule:
         )
     if effect is Effect.ALLOW and "*" in name and not re.fullmatch(_ALLOWED_GLOB, name):
         raise ValueError(f"{_shown(text)} would allow too much; a star may only follow mcp__<server>__.")
-    return Rule(effect, _OLD_NAMES.get(name, name), None if content == "*" else content, source)
+    return Rule(effect, OLD_NAMES.get(name, name), None if content == "*" else content, source)
 
 
 def write(rule: Rule) -> str:
@@ -135,14 +126,14 @@ def _flaws(rule: Rule) -> Iterator[str]:
     content = rule.content
     if content is None:
         return
-    if (instead := _UNMATCHED.get(rule.tool)) is not None:
+    if (instead := RULED_BY.get(rule.tool)) is not None:
         yield f"{_shown(write(rule))} never matches; write {instead}({content[:_SHOWN]}) for files."
     if rule.effect is Effect.ALLOW and rule.tool.startswith("mcp__"):
         yield f"{_shown(write(rule))} never matches; an allow rule for a server's tool has no parentheses."
     if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, content)):
         yield f"{_shown(write(rule))} never matches; leave out {field[0]} and write what it should match."
-    if rule.effect is Effect.ALLOW and rule.tool == "WebFetch" and not content.startswith("domain:"):
-        yield f"{_shown(write(rule))} never matches; write WebFetch(domain:host)."
+    if rule.effect is Effect.ALLOW and rule.tool == FETCH and not content.startswith("domain:"):
+        yield f"{_shown(write(rule))} never matches; write {FETCH}(domain:host)."
 
 
 def _closes(rest: str) -> bool:

@@ -8,9 +8,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from bridle.permissions import patterns
+from bridle.permissions.tool_names import SHELL
 from bridle.types.permission import Effect, Rule
 
-SHELL = "Bash"
 OPERATOR = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 """What only the whole text of a command can hold."""
 _FIELDS = frozenset({"run_in_background", "timeout", "description", "dangerouslyDisableSandbox"})

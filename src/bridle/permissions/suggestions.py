@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bridle.permissions import command_parts
 from bridle.permissions.files import paths
-from bridle.permissions.matching import EDITORS, READERS, SHELL
+from bridle.permissions.tool_names import BY_SUBJECT, EDITORS, FETCH, READERS, SHELL
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate, RuleValue
 from bridle.types.shell import Part
@@ -81,10 +81,10 @@ def _proposed(case: Case) -> Iterator[PermissionUpdate]:
             yield from _for_command(case)
         case tool if tool in READERS | EDITORS:
             yield from _for_files(case, (*case.access.reads, *case.access.writes), bool(case.access.writes))
-        case "WebFetch":
+        case tool if tool == FETCH:
             if case.subject.startswith("domain:"):
                 yield _allow({"toolName": case.tool, "ruleContent": case.subject})
-        case "Skill" | "Workflow" if case.subject:
+        case tool if tool in BY_SUBJECT and case.subject:
             yield _allow({"toolName": case.tool, "ruleContent": case.subject})
         case _:
             yield _allow({"toolName": case.tool})

@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.types.agent import AGENT_TOOL, FORMER_AGENT_TOOL
 from bridle.types.event import TurnStarted
 from bridle.version import COMPATIBLE_WITH, __version__
 
-_OLD_NAMES = {"Agent": "Task"}
+_OLD_NAMES = {AGENT_TOOL: FORMER_AGENT_TOOL}
 """Tools that hosts know by an older name than models do."""
 
 

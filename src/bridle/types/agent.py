@@ -7,6 +7,11 @@ from msgspec import Struct
 
 from bridle.types.permission import Mode
 
+AGENT_TOOL = "Agent"
+"""The tool that starts agents, as rules, definitions and calls name it."""
+FORMER_AGENT_TOOL = "Task"
+"""Its name in older transcripts, hooks and hosts."""
+
 AgentSource = Literal["builtin", "plugin", "user", "project", "flag", "managed", "host"]
 MemoryScope = Literal["user", "project", "local"]
 

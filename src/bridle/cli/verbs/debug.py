@@ -17,6 +17,7 @@ from bridle.host.stdio import complain
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import SessionPosition, prepare, read_command
 from bridle.permissions.rules import Origin, rules_from
+from bridle.permissions.tool_names import FETCH, SHELL
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Allow, Ask, Decision, Deny, Effect, Rule
 from bridle.types.shell import Reading
@@ -77,9 +78,9 @@ def answer(text: bytes, env: Mapping[str, str]) -> dict[str, Any]:
         "reason": decision.reason,
         "rule": None if decision.rule is None else str(decision.rule),
     }
-    if line.tool == "Bash":
+    if line.tool == SHELL:
         output["parts"] = [msgspec.to_builtins(part) for part in decision.parts]
-    if line.tool == "WebFetch" and line.redirects is not None:
+    if line.tool == FETCH and line.redirects is not None:
         output["redirect"] = _redirect(line)
     return output
 
@@ -103,11 +104,7 @@ def _decide(line: Line, env: Mapping[str, str]) -> Decision:
         read_command=read_command if line.shell == "bash" else _unknown_shell,
     )
     decision = decide(prepare(asked, standing))
-    if (
-        isinstance(decision, Allow)
-        and line.tool == "WebFetch"
-        and (found := _not_public(line, asked.subject))
-    ):
+    if isinstance(decision, Allow) and line.tool == FETCH and (found := _not_public(line, asked.subject)):
         return Deny(f"{asked.subject.removeprefix('domain:')} is {found}, which is not public", "safetyCheck")
     return decision
 

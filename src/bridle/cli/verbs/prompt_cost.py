@@ -19,6 +19,7 @@ from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.session.host import Host
 from bridle.session.open import open_session
 from bridle.session.prepare import set_up
+from bridle.types.agent import AGENT_TOOL
 from bridle.types.errors import UsageError
 from bridle.types.event import Event
 from bridle.types.hooks.outcome import NoHooks
@@ -115,7 +116,7 @@ def _script(kind: str, agent: str) -> ScriptedProvider:
     if kind != "agent":
         return ScriptedProvider([says("Done.")])
     begin = calls(
-        "Agent",
+        AGENT_TOOL,
         description="Look",
         prompt=_PROMPT,
         subagent_type=agent or "general-purpose",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.engine.feature import Feature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.context import FeatureContext
+from bridle.types.agent import AGENT_TOOL
 from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from bridle.types.tool import Toolbox
 
 AGENTS: Service[Agents] = Service("agents", missing="There are no agents in this session.")
-_TOOL = "Agent"
 _STRICT_MODES = (None, "plan", "dontAsk")
 
 
@@ -65,10 +65,10 @@ class AgentsFeature(Feature):
 
     def listing(self, tools: Collection[str]) -> str | None:
         """The agents, without those that rules deny."""
-        if _TOOL not in tools:
+        if AGENT_TOOL not in tools:
             return None
         rules = () if self._session is None else self._session.state.rules
-        if not any(rule.tool == _TOOL for rule in rules):
+        if not any(rule.tool == AGENT_TOOL for rule in rules):
             return self.agents.listing()
         from bridle.permissions.matching import denied_agents
 
@@ -80,7 +80,7 @@ class AgentsFeature(Feature):
         return f"The user wants the agent {agent} to work on this." if known else None
 
     def expect_call(self, tool: str) -> None:
-        if tool == _TOOL:
+        if tool == AGENT_TOOL:
             import_module("bridle.features.agents.start")
 
     def move_to_background(self, call_id: str | None = None) -> int:

@@ -8,11 +8,10 @@ from bridle.context.reminders import reminder
 from bridle.engine.permissions.grants import grant, set_mode
 from bridle.engine.turn import Turn
 from bridle.features.plan_mode import plans
+from bridle.permissions.tool_names import PLAN_END, SHELL
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.permission import Mode, PermissionUpdate
-
-_EXIT = "ExitPlanMode"
 
 _MOST_PROMPTS = 20
 _LONGEST_PROMPT = 200
@@ -92,7 +91,7 @@ def prompt_rules(prompts: Sequence[Mapping[str, str]]) -> PermissionUpdate | Non
     values = [
         {"toolName": each["tool"], "ruleContent": f"prompt: {each['prompt'][:_LONGEST_PROMPT]}"}
         for each in prompts[:_MOST_PROMPTS]
-        if each.get("tool") == "Bash" and each.get("prompt", "").strip()
+        if each.get("tool") == SHELL and each.get("prompt", "").strip()
     ]
     if not values:
         return None
@@ -109,7 +108,7 @@ def _rules(turn: Turn, path: str) -> str:
 
 def _can_hand_in(turn: Turn) -> bool:
     """Whether anyone is there who can approve a plan."""
-    return turn.runtime.toolbox.find(_EXIT) is not None
+    return turn.runtime.toolbox.find(PLAN_END) is not None
 
 
 def _last_reminder(session: Session) -> Literal["plan", "left"] | None:

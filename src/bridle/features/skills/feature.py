@@ -11,6 +11,7 @@ from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.features.context import FeatureContext
 from bridle.features.skills.session import SessionSkills, SkillContext
+from bridle.permissions.tool_names import SKILL
 from bridle.types.permission import Rule
 from bridle.types.services.service import Service
 from bridle.types.services.session import DELEGATE, SKILLS
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 SESSION_SKILLS: Service[SessionSkills] = Service(
     "session_skills", missing="There are no skills in this session."
 )
-_TOOL = "Skill"
 
 
 class SkillsFeature(Feature):
@@ -54,14 +54,14 @@ class SkillsFeature(Feature):
         return self._skills.listing()
 
     def agent_listing(self, tools: Collection[str]) -> str | None:
-        return self._skills.agent_listing() if _TOOL in tools else None
+        return self._skills.agent_listing() if SKILL in tools else None
 
     def reminder(self, session: "Session") -> str | None:
         return self._skills.news(session)
 
     def rules(self, tool: "Tool", subject: str) -> tuple[Rule, ...]:
         """A skill that only brings text is called without a question."""
-        return self._skills.rules_for(subject) if tool.name == _TOOL else ()
+        return self._skills.rules_for(subject) if tool.name == SKILL else ()
 
     def settle(self, running: RunningCall) -> None:
         """Skills of the folders that a call has touched count from now on."""
@@ -95,7 +95,7 @@ def open_skills(context: FeatureContext) -> SkillsFeature | None:
         covers=_always if approved_content is None else approved_content.covers_file,
         resolve_model=lambda name: _resolve(name, context),
         may_choose=context.may_choose_model,
-        tells=lambda: context.offers(_TOOL),
+        tells=lambda: context.offers(SKILL),
         budget=whole_number(env, "SLASH_COMMAND_TOOL_CHAR_BUDGET"),
         offers=context.offers,
     )

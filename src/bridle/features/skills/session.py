@@ -13,6 +13,7 @@ from bridle.extensions.listing import budget_of, cost_of, lines_within, list_ski
 from bridle.extensions.roots import nested_roots
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
+from bridle.permissions.tool_names import SKILL
 from bridle.types.command import Command, CommandResult
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.nearest import did_you_mean
@@ -179,12 +180,12 @@ class SessionSkills:
         """What lets the model call a skill unasked: one that only brings text widens no rights."""
         skill = self.catalog.find(name)
         if skill is None:
-            return (Rule(Effect.ALLOW, "Skill", name, "session"),)
+            return (Rule(Effect.ALLOW, SKILL, name, "session"),)
         if skill.source == "mcp":
             return ()  # Words of a server are asked about like its tools.
         wide = bool(skill.allowed_tools or skill.hooks) and skill.source not in ("bundled", "managed")
         counts = self.context.trusted or not skill.shared
-        return () if wide and counts else (Rule(Effect.ALLOW, "Skill", name, "session"),)
+        return () if wide and counts else (Rule(Effect.ALLOW, SKILL, name, "session"),)
 
     def commands(self) -> tuple[Command, ...]:
         """The skills as slash commands."""

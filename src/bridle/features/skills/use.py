@@ -15,6 +15,7 @@ from bridle.extensions.skills import Skill
 from bridle.hooks.handler import Origin
 from bridle.hooks.table import from_values
 from bridle.permissions.rules import parse, split_rules
+from bridle.permissions.tool_names import READ, SHELL, SKILL
 from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Asks
 from bridle.types.errors import ToolError
@@ -123,7 +124,7 @@ async def _require(skills: "SessionSkills", skill: Skill, arguments: str, turn: 
     """
     from bridle.engine.permissions.run_rules import require
 
-    tool = turn.runtime.toolbox.find("Skill")
+    tool = turn.runtime.toolbox.find(SKILL)
     if tool is None or skill.name not in {each.name for each in skills.for_model()}:
         whence = sender_named(turn.prompt.origin)
         raise ToolError(f"/{skill.name} was not run: {whence} asked for it, and only the user can call it.")
@@ -198,9 +199,9 @@ def _reader(skill: Skill, inside: Turn) -> Turn:
     """Who reads what a skill names itself: a skill of the user may name any file, one of a plugin its own."""
     root = None if skill.root is None else skill.root.plugin_root
     if root is not None:
-        more = Rule(Effect.ALLOW, "Read", f"/{root}/**", "command")
+        more = Rule(Effect.ALLOW, READ, f"/{root}/**", "command")
     elif skill.source != "project":
-        more = parse("Read", Effect.ALLOW, "command")
+        more = parse(READ, Effect.ALLOW, "command")
     else:
         return inside
     return Turn(inside.session, replace(inside.prompt, rules=(*inside.prompt.rules, more)), inside.runtime)
@@ -232,7 +233,7 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
 
     if skill.shell != "bash":
         raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is available.")
-    call = Call(id=f"skill_{new_uuid()}", name="Bash", input={"command": command})
+    call = Call(id=f"skill_{new_uuid()}", name=SHELL, input={"command": command})
     settled = await dispatch(call, turn, is_alone=_never)
     if isinstance(settled, DeferredCall):
         raise ToolError(f"The skill {skill.name} was not loaded: a hook deferred its command {command!r}.")
@@ -286,7 +287,7 @@ def _reading(skill: Skill, folder: str | None) -> tuple[Rule, ...]:
     """The model may read what lies beside the skill that it follows."""
     if folder is None or skill.source == "project":
         return ()
-    return (Rule(Effect.ALLOW, "Read", f"/{folder}/**", "command"),)
+    return (Rule(Effect.ALLOW, READ, f"/{folder}/**", "command"),)
 
 
 def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:

@@ -9,6 +9,7 @@ import msgspec
 from bridle.engine.feature import Feature
 from bridle.features.agents.feature import AGENTS
 from bridle.features.context import FeatureContext
+from bridle.permissions.tool_names import MESSAGE
 from bridle.types.origin import PROGRAM
 from bridle.types.services.service import Service
 from bridle.types.turn import Prompt
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bridle.host.panes.selection import TeammateMode
 
 TEAM: "Service[Team]" = Service("team", missing="This session has no team.")
-_TOOL = "SendMessage"
 _SWITCHES = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
 
 
@@ -71,7 +71,7 @@ class TeamsFeature(Feature):
 
     def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
         """A message has the whole address of its receiver: one on another machine is asked about."""
-        if tool != _TOOL:
+        if tool != MESSAGE:
             return call
         from bridle.features.teams.remote import named_fully
 

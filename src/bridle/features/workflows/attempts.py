@@ -164,7 +164,7 @@ class Attempts:
         """
         name = request.definition.name
         async with self._approving:
-            if name in self._approved or objection(self.lead, "Agent", "subagent_type", name) is None:
+            if name in self._approved or objection(self.lead, AGENT.name, "subagent_type", name) is None:
                 return
             asked = {"description": request.label, "prompt": request.prompt, "subagent_type": name}
             await require(AGENT, asked, self.lead)

@@ -8,6 +8,7 @@ from bridle.engine.permissions.run_rules import objection
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.features.workflows.session import SessionWorkflows
+from bridle.permissions.tool_names import WORKFLOW
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
@@ -49,7 +50,7 @@ async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller:
     """
     turn = Turn(caller.session, Prompt(content=typed, origin=caller.origin), caller.runtime)
     # Who types the name has approved it; a rule against it counts all the same.
-    if launch.name and isinstance(doubt := objection(turn, "Workflow", "name", launch.name), Deny):
+    if launch.name and isinstance(doubt := objection(turn, WORKFLOW, "name", launch.name), Deny):
         raise ToolError(f"The workflow {launch.name} is not allowed: {doubt.reason}.")
     return await workflows.start(turn, launch, call_id=f"command_{new_uuid()}", typed=True)
 

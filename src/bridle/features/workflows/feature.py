@@ -11,6 +11,7 @@ from bridle.engine.feature import Feature
 from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflows_on, workflow_roots
 from bridle.features.context import FeatureContext
 from bridle.permissions.rules import split_rules
+from bridle.permissions.tool_names import WORKFLOW
 from bridle.types.block import text_of
 from bridle.types.command import Command, CommandResult, Says
 from bridle.types.event import Noticed
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from bridle.features.workflows.session import SessionWorkflows
     from bridle.types.turn import Prompt
 
-TOOL = "Workflow"
 OFF = "Workflows are turned off: do the work without one."
 SESSION_WORKFLOWS: "Service[WorkflowsFeature]" = Service(
     "session workflows", missing="This session has no workflows."
@@ -91,13 +91,13 @@ class WorkflowsFeature(Feature):
         return CallWorkflows(self.runs(), turn, call.id)
 
     def enabled_tools(self) -> frozenset[str]:
-        return frozenset((TOOL,)) if self.offered else frozenset()
+        return frozenset((WORKFLOW,)) if self.offered else frozenset()
 
     def refuse_tool(self, name: str) -> str | None:
-        return self.refusal() if name == TOOL else None
+        return self.refusal() if name == WORKFLOW else None
 
     def describe_call(self, tool: str, call: "Call", turn: "Turn") -> str | None:
-        if tool != TOOL:
+        if tool != WORKFLOW:
             return None
         from bridle.features.workflows.description import describe
 
@@ -160,7 +160,7 @@ class WorkflowsFeature(Feature):
         return self._session
 
     def listing(self, tools: Collection[str]) -> str | None:
-        if TOOL not in tools or not (files := self.files()):
+        if WORKFLOW not in tools or not (files := self.files()):
             return None
         from bridle.features.workflows.listing import listing
 
@@ -173,14 +173,14 @@ class WorkflowsFeature(Feature):
         words = text.lower()
         named = self.preferences.keyword and "ultracode" in words
         self._wanted = self._wanted or named or "workflow" in words
-        if not (named or self.ultracode) or TOOL not in turn.runtime.toolbox.names():
+        if not (named or self.ultracode) or WORKFLOW not in turn.runtime.toolbox.names():
             return prompt
         from bridle.features.workflows.reminder import EFFORT, reminder, says_ultracode
         from bridle.types.block import text_block
 
         if not self.ultracode and not says_ultracode(text):
             return prompt
-        listed = any(each["name"] == TOOL for each in turn.runtime.toolbox.definitions())
+        listed = any(each["name"] == WORKFLOW for each in turn.runtime.toolbox.definitions())
         block = text_block(reminder(self.preferences.guideline, listed=listed))
         return replace(prompt, beside=(*prompt.beside, block), effort=prompt.effort or EFFORT)
 
@@ -267,4 +267,4 @@ def _is_named(context: FeatureContext) -> bool:
     listed = (name for part in context.options.tools or () for name in split_rules(part))
     rules = (rule.tool for rule in context.session.state.rules if rule.effect is Effect.ALLOW)
     places = (os.path.join(storage, "workflows") for storage in (context.storage, *context.earlier()))
-    return TOOL in (*listed, *rules) or any(map(os.path.isdir, places))
+    return WORKFLOW in (*listed, *rules) or any(map(os.path.isdir, places))

@@ -12,7 +12,7 @@ from bridle.engine.permissions.run_rules import objection
 from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.start import effort_of, model_of, new_agent_id
 from bridle.features.workflows.worker import WORKER
-from bridle.types.agent import AgentDefinition
+from bridle.types.agent import AGENT_TOOL, AgentDefinition
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Deny
 
@@ -106,7 +106,7 @@ def read_request(payload: dict[str, Any], agents: "Agents", lead: "Turn", *, num
 
 def _definition(wanted: str | None, agents: "Agents", lead: "Turn") -> AgentDefinition:
     name = WORKER.name if wanted is None else wanted
-    if isinstance(doubt := objection(lead, "Agent", "subagent_type", name), Deny):
+    if isinstance(doubt := objection(lead, AGENT_TOOL, "subagent_type", name), Deny):
         raise ToolError(f"agentType {name!r} is not allowed: {doubt.reason}.")
     if wanted is None:
         return WORKER

@@ -75,7 +75,7 @@ async def read_script(path: str, turn: Turn) -> Source:
         raise ToolError("A path cannot contain a NUL character.")
     resolved = turn.runtime.workspace.resolve(path)
     refuse_special(resolved)
-    given = Call(id=f"script_{turn.id}", name="Read", input={"file_path": resolved})
+    given = Call(id=f"script_{turn.id}", name=READ.name, input={"file_path": resolved})
     try:
         call, input = parse_input(READ, given)
         passage = await pass_gate(call, READ, input, turn, hook=None)
@@ -88,7 +88,7 @@ def peek(path: str, turn: Turn) -> Source | None:
     """A script in a file; None if reading it needs approval."""
     resolved = turn.runtime.workspace.resolve(path)
     asked = CallRequest(
-        tool="Read",
+        tool=READ.name,
         input={"file_path": resolved},
         subject=resolved,
         read_only=True,
@@ -132,7 +132,7 @@ async def require_nested(name: str, turn: Turn) -> None:
     Raises:
         ToolError: a rule denies it, or asks about it and it was not approved.
     """
-    if objection(turn, "Workflow", "name", name) is not None:
+    if objection(turn, WORKFLOW.name, "name", name) is not None:
         await require(WORKFLOW, {"name": name}, turn)
 
 

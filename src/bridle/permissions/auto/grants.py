@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from bridle.permissions.tool_names import SHELLS
 from bridle.types.permission import Effect, Mode, Rule
-
-SHELLS = frozenset({"Bash", "PowerShell"})
 
 _RUNNERS = frozenset((
     "bash", "sh", "zsh", "fish", "dash", "ksh", "pwsh", "powershell", "cmd",

@@ -7,12 +7,11 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.permissions.auto.grants import SHELLS, kept_rules
+from bridle.permissions.auto.grants import kept_rules
 from bridle.permissions.auto.rules import AutoRules
-from bridle.permissions.policy import NO_EFFECT
+from bridle.permissions.tool_names import DELEGATING, NO_EFFECT, SHELLS
 from bridle.types.permission import Allow, Ask, Case, Decision
 
-_DELEGATING = frozenset({"Agent", "Task"})
 _FOR_PEOPLE = frozenset({"rule", "hook", "sandboxOverride", "permissionPromptTool"})
 _OWN_FOLDERS = frozenset({".claude", ".bridle"})
 _OWN_FILES = frozenset({".claude.json", ".mcp.json"})
@@ -46,7 +45,7 @@ def screen(decide: Decide, rules: AutoRules) -> Decide:
 
 def without_review(case: Case, decide: Decide, rules: AutoRules) -> Allow | None:
     """The approval of a call that needs no reviewer: accepting edits would allow it, or it has no effect."""
-    if case.tool in _DELEGATING or case.mode == "plan":
+    if case.tool in DELEGATING or case.mode == "plan":
         return None
     if rules.classify_all_shell and case.tool in SHELLS:
         return None

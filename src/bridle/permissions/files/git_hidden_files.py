@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from bridle.permissions.files.git_layout import Repository, discover, tracked
 from bridle.permissions.files.paths import covers_any
+from bridle.permissions.tool_names import READ
 from bridle.types.permission import Case, Effect, Rule
 from bridle.types.shell import Part, Reading
 
@@ -40,7 +41,7 @@ def _from_top(part: Part) -> Part:
 
 
 def _keeps_back(rule: Rule) -> bool:
-    return rule.effect is Effect.DENY and rule.tool == "Read" and rule.content is not None
+    return rule.effect is Effect.DENY and rule.tool == READ and rule.content is not None
 
 
 def _doubted(part: Part, case: Case, rules: list[Rule]) -> Part:

@@ -7,6 +7,7 @@ from bridle.permissions.policy import allows
 from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.permissions.shell.reading import denial_forms, only_edits, only_reads
 from bridle.permissions.shell.syntax.lexer import Fault
+from bridle.permissions.tool_names import SHELL
 from bridle.types.permission import Effect
 
 
@@ -14,7 +15,7 @@ def runs_unasked(command: str, standing: SessionPosition) -> bool:
     """Whether a command would run unasked in a session that stands like this."""
     if not _may_pass(command, standing):
         return False
-    asked = CallRequest(tool="Bash", input={"command": command}, subject=command)
+    asked = CallRequest(tool=SHELL, input={"command": command}, subject=command)
     return allows(prepare(asked, standing))
 
 
@@ -38,7 +39,7 @@ def _shows_nothing_denied(command: str, standing: SessionPosition) -> bool:
     rules = [
         rule.content
         for rule in standing.rules
-        if rule.tool == "Bash" and rule.content is not None and rule.content.endswith(":*")
+        if rule.tool == SHELL and rule.content is not None and rule.content.endswith(":*")
     ]
     try:
         for part in denial_forms(command, cwd=standing.cwd, home=standing.home):
