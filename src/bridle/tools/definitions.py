@@ -38,7 +38,7 @@ def find_tool(listing: Listing) -> Tool:
     Raises:
         ImportError: the catalogue names a module that is not there.
     """
-    return import_module(listing.module).TOOL
+    return msgspec.structs.replace(import_module(listing.module).TOOL, traits=listing.traits)
 
 
 def input_schema(input: type[msgspec.Struct]) -> dict[str, Any]:

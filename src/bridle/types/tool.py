@@ -12,6 +12,7 @@ from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access, Permit
 from bridle.types.question import Answer, Question
 from bridle.types.services.service import Offered, Service
+from bridle.types.tool_traits import NO_TRAITS, ToolTraits
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Whether it runs shell commands, and whether its calls last as long as they do."""
     needs_person: bool = False
     """A person must agree to each call, whatever rules and modes allow."""
+    traits: ToolTraits = NO_TRAITS
+    """What other parts act on; those of built-in tools stand in their catalogue."""
 
     def own_definition(self) -> ToolDefinition | None:
         """The definition of a tool that comes from outside."""
