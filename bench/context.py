@@ -16,6 +16,7 @@ from bridle.engine.compaction.compact import compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import says
+from bridle.tools.catalog import traits_of
 from bridle.transcripts.session import Session
 from bridle.transcripts.shortened_results import shorten
 from bridle.types.block import result_block
@@ -31,7 +32,7 @@ async def main(rounds: int = 1_000) -> None:
     """Print milliseconds of CPU for a conversation of twice as many messages as rounds."""
     session = _conversation(rounds)
     entries = list(session.entries)
-    old = old_results(entries)
+    old = old_results(entries, lambda tool: traits_of(tool).repeatable)
     began = time.process_time()
     shorten(session, {each.call_id: CLEARED for each in old})
     print(f"clearing {len(old)} results of {len(entries)} rows: {_since(began):.1f} ms")

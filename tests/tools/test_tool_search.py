@@ -6,6 +6,7 @@ import pytest
 
 from bridle.features.agents.tools import AgentToolbox
 from bridle.providers.trimming import SlimToolbox
+from bridle.tools.catalog import traits_of
 from bridle.tools.deferred import Findable, found_before, listed_before, listing
 from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.tool_search import find
@@ -239,7 +240,7 @@ def test_each_conversation_hears_the_names_once():
 
 def test_model_with_a_small_window_is_told_tools_from_outside_at_once():
     box = _box(_tool("mcp__a__one"), _tool("mcp__a__two", size=9_000))
-    slim = SlimToolbox(box, 8_192)
+    slim = SlimToolbox(box, 8_192, lambda name: traits_of(name).essential)
     assert slim.names() == ("Read", "mcp__a__one", "mcp__a__two")
     assert box.news(_Conversation(), slim) is None
 

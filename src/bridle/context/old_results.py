@@ -1,6 +1,6 @@
 """Which old tool results may give way to a note that they were there."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
 
@@ -11,8 +11,6 @@ CLEARED = "[This old result was cleared to make room. Call the tool again if you
 KEPT_RESULTS = 5
 """So many of the newest results always stay."""
 
-_AGAIN = frozenset({"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Write"})
-"""Tools whose results can be had again, or say nothing that the call did not say."""
 _LEAST_UNITS = 600
 
 
@@ -26,9 +24,16 @@ class OldResult(Struct, frozen=True):
 
 
 def old_results(
-    entries: Sequence[ConversationEntry], *, keep: int = KEPT_RESULTS, spared: Collection[str] = ()
+    entries: Sequence[ConversationEntry],
+    is_repeatable: Callable[[str], bool],
+    *,
+    keep: int = KEPT_RESULTS,
+    spared: Collection[str] = (),
 ) -> list[OldResult]:
-    """Results that may be cleared, oldest first, without the newest ones, small ones and those `spared`."""
+    """Results that may be cleared, oldest first, without the newest ones, small ones and those `spared`.
+
+    Only results of tools that are repeatable can be had again.
+    """
     tools: dict[str, str] = {}
     found: list[OldResult] = []
     for entry in entries:
@@ -37,7 +42,9 @@ def old_results(
         for block in content:
             if block["type"] == "tool_use":
                 tools[block["id"]] = block["name"]
-            elif block["type"] == "tool_result" and (tool := tools.get(block["tool_use_id"])) in _AGAIN:
+            elif block["type"] == "tool_result" and is_repeatable(
+                tool := tools.get(block["tool_use_id"], "")
+            ):
                 saved = weigh_block(block) - len(CLEARED)
                 found.append(OldResult(block["tool_use_id"], tool, saved))
     older = found[: len(found) - keep] if keep else found

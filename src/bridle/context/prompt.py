@@ -11,6 +11,7 @@ from bridle.context.sections import (
     IDENTITY,
     MINIMAL,
     PRINTED,
+    SHELL,
     TONE,
     TOOL_ADVICE,
     TOOLS,
@@ -85,7 +86,7 @@ def _stable_part(inputs: PromptInputs) -> str:
         TRUTH,
         _tool_section(inputs.tools),
         CARE,
-        GIT if inputs.git_advice and "Bash" in inputs.tools else "",
+        GIT if inputs.git_advice and SHELL in inputs.tools else "",
         _tone(inputs.place),
         WITH_PERSON if inputs.person else WITHOUT_PERSON,
     )
@@ -130,7 +131,7 @@ def _language_section(language: str) -> str:
 
 
 def _attribution_section(inputs: PromptInputs) -> str:
-    if not inputs.git_advice or inputs.minimal or "Bash" not in inputs.tools:
+    if not inputs.git_advice or inputs.minimal or SHELL not in inputs.tools:
         return ""
     lines: list[str] = []
     if commit := inputs.attribution.commit.strip():

@@ -14,11 +14,12 @@ _TOKENS_PER_FILE = 5_000
 _TOKENS_PER_EDITED = 15_000
 _TOKENS_OF_FILES = 50_000
 _LINES_AROUND = 30
-_EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _MOST_TODOS = 50
 
 Source = Callable[[], str | None]
 """Something else that must be known again, such as the plan or the skills in use; None when there is none."""
+PathInput = Callable[[str], str | None]
+"""The parameter of a tool that names the file which it changes; None for a tool that changes none."""
 
 
 def restored(
@@ -39,16 +40,15 @@ def restored(
     return [reminder(text) for text in texts if text]
 
 
-def edits_in(entries: Sequence[ConversationEntry]) -> dict[str, list[str]]:
+def edits_in(entries: Sequence[ConversationEntry], path_input: PathInput) -> dict[str, list[str]]:
     """The files that calls in these entries changed, the newest first, with the texts that they put in."""
     found: dict[str, list[str]] = {}
     for entry in reversed(entries):
         content = entry["message"]["content"] if entry["type"] == "assistant" else ()
         for block in content:
-            if block["type"] != "tool_use" or block["name"] not in _EDITORS:
+            if block["type"] != "tool_use" or (named := path_input(block["name"])) is None:
                 continue
-            path = block["input"].get("file_path") or block["input"].get("notebook_path")
-            if isinstance(path, str):
+            if isinstance(path := block["input"].get(named), str):
                 new = block["input"].get("new_string")
                 found.setdefault(os.path.normpath(path), []).extend([new] if isinstance(new, str) else [])
     return found

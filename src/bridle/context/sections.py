@@ -40,9 +40,11 @@ TOOLS = """\
 # Using tools
 - Send calls that do not depend on each other together in one answer; wait only for what you need."""
 
+SHELL = "Bash"
+"""The tool that sections about git are for."""
 TOOL_ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     (
-        frozenset({"Read", "Edit", "Bash"}),
+        frozenset({"Read", "Edit", SHELL}),
         "Look into files with Read and change them with Edit, not with cat, sed or here-documents.",
     ),
 )

@@ -163,7 +163,7 @@ def _resource_texts(answer: Mapping[str, Any]) -> Iterator[str]:
 def _decision(path: str, turn: Turn, *, typed: bool) -> Decision:
     """What the rules say to reading this, without a question; what the user typed needs no mode."""
     asked = CallRequest(
-        tool="Read",
+        tool=READ.name,
         input={"file_path": path},
         subject=path,
         read_only=True,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
+from bridle.tools.catalog import traits_of
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.transcripts.session import Session
 from bridle.types.model import ToolDefinition
@@ -103,6 +104,9 @@ class _Fitted:
     def find(self, name: str) -> Tool | None:
         return self._inner.find(name)
 
+    def _is_essential(self, name: str) -> bool:
+        return traits_of(name, self._inner).essential
+
     def _chosen(self) -> Toolbox:
         window = self._window()
         if window >= SMALL_WINDOW:
@@ -110,7 +114,7 @@ class _Fitted:
         if self._slim is None or self._slim[0] != window:
             from bridle.providers.trimming import SlimToolbox
 
-            self._slim = (window, SlimToolbox(self._inner, window))
+            self._slim = (window, SlimToolbox(self._inner, window, self._is_essential))
         return self._slim[1]
 
 

@@ -2,6 +2,7 @@
 
 from bridle.context.reminders import reminder
 from bridle.engine.turn import Turn
+from bridle.tools.catalog import traits_of
 
 _MOST_SHOWN = 20
 _LONGEST = 200
@@ -31,7 +32,7 @@ def _was_used(turn: Turn, within: int) -> bool:
         if len(answers) > within:
             return False
         if any(
-            block["type"] == "tool_use" and block["name"] in ("TodoWrite", "TaskCreate", "TaskUpdate")
+            block["type"] == "tool_use" and traits_of(block["name"]).updates_tasks
             for block in entry["message"]["content"]
         ):
             return True

@@ -1,6 +1,6 @@
 """Fewer and shorter tools for models whose window is small."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -11,7 +11,6 @@ from bridle.types.tool import Tool, Toolbox
 
 SMALL = 16_384
 """Windows of fewer tokens than this are small."""
-_KEPT = ("Advisor", "Bash", "Read", "Edit", "Write", "Glob", "Grep", "StructuredOutput")
 _DESCRIBED = 160
 _FIELD_DESCRIBED = 60
 _SHARE = 4
@@ -25,11 +24,13 @@ def is_small(window: int) -> bool:
     return window < SMALL
 
 
-def trimmed(definitions: tuple[ToolDefinition, ...], window: int) -> tuple[ToolDefinition, ...]:
+def trimmed(
+    definitions: tuple[ToolDefinition, ...], window: int, is_essential: Callable[[str], bool]
+) -> tuple[ToolDefinition, ...]:
     """The tools that work needs most, described in a sentence each; others as long as there is room."""
     short = [_short(each) for each in definitions]
     room = window * _BYTES_PER_TOKEN // _SHARE
-    chosen = [each for each in short if each["name"] in _KEPT]
+    chosen = [each for each in short if is_essential(each["name"])]
     room -= sum(len(to_json(each)) for each in chosen)
     for each in short:
         # Other built-in tools are for larger models; what a server or a program brings was asked for.
@@ -43,9 +44,10 @@ def trimmed(definitions: tuple[ToolDefinition, ...], window: int) -> tuple[ToolD
 class SlimToolbox:
     """A toolbox as a model with a small window sees it."""
 
-    def __init__(self, inner: Toolbox, window: int) -> None:
+    def __init__(self, inner: Toolbox, window: int, is_essential: Callable[[str], bool]) -> None:
         self._inner = inner
         self._window = window
+        self._is_essential = is_essential
         self._from: tuple[tuple[ToolDefinition, ...], tuple[str, ...]] = ((), ())
         self._chosen: tuple[ToolDefinition, ...] = ()
 
@@ -56,7 +58,7 @@ class SlimToolbox:
         given, names = self._inner.definitions(), self._inner.names()
         if (given, names) != self._from:
             self._from = (given, names)
-            self._chosen = trimmed((*given, *self._later(given, names)), self._window)
+            self._chosen = trimmed((*given, *self._later(given, names)), self._window, self._is_essential)
         return self._chosen
 
     def find(self, name: str) -> Tool | None:

@@ -6,20 +6,9 @@ from bridle.engine.turn import Turn
 from bridle.permissions.command_parts import denied
 from bridle.permissions.explanations import refusal
 from bridle.permissions.sorted_rules import names as is_named
+from bridle.tools.catalog import traits_of
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect
-
-_NO_APPROVAL = "no one can approve a plan. In plan mode your answer is the plan; else work without one."
-_NO_LIST = "no one follows a task list. Work without one."
-_FOR_PEOPLE = {
-    "AskUserQuestion": "no one can answer. Take the most sensible reading and say which you took.",
-    "EnterPlanMode": _NO_APPROVAL,
-    "ExitPlanMode": _NO_APPROVAL,
-    "TaskCreate": _NO_LIST,
-    "TaskUpdate": _NO_LIST,
-    "TodoWrite": _NO_LIST,
-}
-"""Tools that are not offered where no person is present."""
 
 
 def why_missing(name: str, turn: Turn) -> str:
@@ -28,7 +17,7 @@ def why_missing(name: str, turn: Turn) -> str:
     if (rule := next((rule for rule in rules if is_named(rule, name)), None)) is not None:
         return refusal(name, denied(rule))
     offered = turn.runtime.toolbox.names()
-    if (reason := _for_nobody(name, offered)) is not None:
+    if reason := _for_nobody(name, offered):
         return f"There is no {name} in this session: {reason}"
     meant = did_you_mean(_bare(name), offered)
     return f"No such tool available: {name}{meant or '.'} Tools here: {', '.join(offered) or 'none'}."
@@ -42,7 +31,9 @@ def _bare(name: str) -> str:
     return bare
 
 
-def _for_nobody(name: str, offered: Sequence[str]) -> str | None:
-    reason = _FOR_PEOPLE.get(name)
+def _for_nobody(name: str, offered: Sequence[str]) -> str:
+    """Why a tool is not offered where no person is present."""
+    traits = traits_of(name)
     # Who has another kind of list may have meant that one.
-    return None if reason is _NO_LIST and {"TaskCreate", "TodoWrite"} & {*offered} else reason
+    has_list = traits.updates_tasks and any(traits_of(each).updates_tasks for each in offered)
+    return "" if has_list else traits.missing

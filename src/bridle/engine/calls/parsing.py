@@ -59,7 +59,7 @@ def prepare_call(tool: Tool | None, call: Call) -> tuple[Call, bool]:
         call, input = parse_input(tool, call)
     except ToolError:
         return call, False
-    return call, tool.parallel(input) or (tool.name == "Bash" and only_reads(tool.subject(input)))
+    return call, tool.parallel(input) or (tool.shell == "awaited" and only_reads(tool.subject(input)))
 
 
 def changes_something(tool: Tool | None, call: Call) -> bool:
@@ -70,7 +70,7 @@ def changes_something(tool: Tool | None, call: Call) -> bool:
         _, input = parse_input(tool, call)
     except ToolError:
         return False
-    return not tool.read_only(input) and not (tool.name == "Bash" and only_reads(tool.subject(input)))
+    return not tool.read_only(input) and not (tool.shell == "awaited" and only_reads(tool.subject(input)))
 
 
 def _as_given(given: Any, parsed: Any) -> Any:

@@ -6,6 +6,7 @@ from bridle.context.old_results import CLEARED, old_results
 from bridle.context.tokens import ratio_of
 from bridle.engine.compaction.cache_state import cache_state
 from bridle.engine.turn import Turn
+from bridle.tools.catalog import traits_of
 from bridle.transcripts.shortened_results import shorten
 
 _LEAST_COLD = 2_000
@@ -29,7 +30,12 @@ def clear_when_full(turn: Turn) -> int:
 def _clear(turn: Turn, *, least: int) -> int:
     session = turn.session
     ratio = ratio_of(session.state.measured)
-    old = old_results(session.entries, spared=session.state.pinned_items)
+    toolbox = turn.runtime.toolbox
+    old = old_results(
+        session.entries,
+        lambda tool: traits_of(tool, toolbox).repeatable,
+        spared=session.state.pinned_items,
+    )
     tokens = round(sum(each.units for each in old) * ratio)
     if tokens < least or not old:
         return 0

@@ -15,8 +15,10 @@ from bridle.engine.compaction.pins import find_constraints
 from bridle.engine.compaction.user_messages import TOKENS, WORDS, carried, kept_words
 from bridle.engine.limits import money_limit
 from bridle.engine.request import fixed_units, request_for
+from bridle.engine.runtime import Runtime
 from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
+from bridle.tools.catalog import traits_of
 from bridle.transcripts.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
 from bridle.types.entry import ConversationEntry
@@ -24,6 +26,7 @@ from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserTextAdded
 from bridle.types.history import History
 from bridle.types.hooks.events import PostCompact, PreCompact, SessionStart
+from bridle.types.tool_traits import CHANGES_FILES
 
 Trigger = Literal["manual", "auto"]
 
@@ -267,7 +270,7 @@ def _replace(
     ratio = ratio_of(measured)
     leaving = session.entries[len(cut.head) : len(session.entries) - len(tail)]
     gone = dropped(leaving, ratio)
-    earlier, edited = carried(session.entries), edits_in(session.entries)
+    earlier, edited = carried(session.entries), edits_in(session.entries, _path_input(runtime))
     # A step back takes the prompts behind it back, too.
     said = () if cut.head else leaving
     words = kept_words(earlier, said, units=_words_budget(turn) * _UNITS_PER_TOKEN)
@@ -320,6 +323,16 @@ def _replace(
 def _words_budget(turn: Turn) -> int:
     """The tokens that words of the user may take: in a small window less."""
     return min(TOKENS, turn.runtime.window(turn.model).compact_at // _KEPT_SHARE)
+
+
+def _path_input(runtime: Runtime) -> Callable[[str], str | None]:
+    """The parameter that names the file which a call of a tool changes."""
+
+    def path_input(tool: str) -> str | None:
+        traits = traits_of(tool, runtime.toolbox)
+        return traits.about if traits.kind in CHANGES_FILES else None
+
+    return path_input
 
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:

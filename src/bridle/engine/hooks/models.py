@@ -9,6 +9,7 @@ from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.side_calls import consult_beside
 from bridle.hooks.model_hooks import AskModel, RunAgent
 from bridle.permissions.rules import parse
+from bridle.tools.catalog import CATALOG
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, text_block, text_of
 from bridle.types.errors import ToolError
@@ -19,10 +20,11 @@ from bridle.types.origin import HOOK
 from bridle.types.permission import Effect
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.tool import Consultation, Tool, Toolbox
+from bridle.types.tool_traits import LOOKS_AT_FILES
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
-_READING = ("Read", "Grep", "Glob")
+_LOOKING = frozenset(listing.name for listing in CATALOG if listing.traits.kind in LOOKS_AT_FILES)
 _MOST_STEPS = 20
 _VERDICT_TOKENS = 1024
 _REPEAT = "No one can approve that here. Use what you may read, and answer."
@@ -105,13 +107,13 @@ class _ReadingTools:
         self._toolbox = toolbox
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        return tuple(each for each in self._toolbox.definitions() if each["name"] in _READING)
+        return tuple(each for each in self._toolbox.definitions() if each["name"] in _LOOKING)
 
     def names(self) -> tuple[str, ...]:
-        return tuple(name for name in self._toolbox.names() if name in _READING)
+        return tuple(name for name in self._toolbox.names() if name in _LOOKING)
 
     def find(self, name: str) -> Tool | None:
-        return self._toolbox.find(name) if name in _READING else None
+        return self._toolbox.find(name) if name in _LOOKING else None
 
 
 class _Orders:
