@@ -79,7 +79,7 @@ _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "d\n"]), max_size=8)
 @given(before=_TEXTS, after=_TEXTS, saved=_TEXTS)
 def test_input_makes_the_file_what_was_saved(before: str, after: str, saved: str):
     proposal = Proposal(
-        tool="Edit", input={"file_path": "a", "replace_all": True}, path="/a", before=before, after=after,
+        whole=False, input={"file_path": "a", "replace_all": True}, path="/a", before=before, after=after,
         contents=after,
     )  # fmt: skip
     given_input = revised(proposal, saved)

@@ -14,6 +14,12 @@ from bridle.types.services.mcp import McpServers, Resource
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 
 _MOST_LISTED = 1_000
+_LIST = "ListMcpResourcesTool"
+_READ = "ReadMcpResourceTool"
+_READ_FOLDER = "ReadMcpResourceDirTool"
+_WAIT = "WaitForMcpServers"
+NAMES = (_LIST, _READ, _READ_FOLDER, _WAIT)
+"""The tools that are added for servers, besides those of the servers."""
 
 
 class ListInput(Struct, forbid_unknown_fields=True):
@@ -34,7 +40,7 @@ class WaitInput(Struct, forbid_unknown_fields=True):
 def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage | None) -> tuple[Tool, ...]:
     """Tools that list and read the resources of connected servers."""
 
-    @tool("ListMcpResourcesTool", ListInput, read_only=True)
+    @tool(_LIST, ListInput, read_only=True)
     async def list_resources(input: ListInput, ctx: ToolContext) -> ToolOutput:
         """List the resources that MCP servers offer, with the address and the server of each."""
         del ctx
@@ -43,7 +49,7 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
         text = msgspec.json.encode(listed).decode() if listed else "The servers offer no resources."
         return ToolOutput(content=text, data=listed)
 
-    @tool("ReadMcpResourceTool", ReadInput, read_only=True, parallel=lambda _: True)
+    @tool(_READ, ReadInput, read_only=True, parallel=lambda _: True)
     async def read_resource(input: ReadInput, ctx: ToolContext) -> ToolOutput:
         """Read a resource of an MCP server by its address."""
         _require(servers, input.server)
@@ -56,7 +62,7 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
         shown = bounded(blocks, limit=most_chars(env, None), storage=storage)
         return ToolOutput(content=shown or [text_block("The resource is empty.")], data=shown)
 
-    @tool("ReadMcpResourceDirTool", ReadInput, read_only=True, parallel=lambda _: True)
+    @tool(_READ_FOLDER, ReadInput, read_only=True, parallel=lambda _: True)
     async def list_folder(input: ReadInput, ctx: ToolContext) -> ToolOutput:
         """List what an MCP server offers to read below an address, one level deep."""
         del ctx
@@ -80,7 +86,7 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
 def waiting_tool(servers: McpServers, seconds: float) -> Tool:
     """A tool that waits until servers are connected or failed, so that what they offer is known."""
 
-    @tool("WaitForMcpServers", WaitInput, read_only=True, parallel=lambda _: True)
+    @tool(_WAIT, WaitInput, read_only=True, parallel=lambda _: True)
     async def wait(input: WaitInput, ctx: ToolContext) -> ToolOutput:
         """Wait until MCP servers that are still being connected are ready: the named ones, or all."""
         del ctx

@@ -1,7 +1,7 @@
 """What flags, variables and settings choose beside models and permissions, one function for each question."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,23 +10,21 @@ from bridle.config.options import SessionOptions
 from bridle.context.window import read_window
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
+from bridle.tools.catalog import CATALOG, names_in
 from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
 from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.permission import Effect, Rule
 from bridle.types.variables import is_off, is_on, whole_number
 
-_BARE_TOOLS = ("Bash", "Edit", "Read")
+_BARE_TOOLS = tuple(listing.name for listing in CATALOG if listing.bare)
 _SHARED = ("projectSettings", "localSettings")
 _NOTHING: frozenset[str] = frozenset()
-_FOR_FEATURES = frozenset({"Workflow"})
-_LSP = frozenset(("LSP",))
-_CRON_TOOLS = {"CronCreate", "CronDelete", "CronList", "ScheduleWakeup"}
-_TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
+_FOR_FEATURES = names_in("workflows")
+_LANGUAGE_TOOLS = names_in("languages")
+_TASK_TOOLS, _TODO_TOOLS = names_in("tasks"), names_in("todos")
 _TEAMS = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
 """Members of a team share a list of tasks."""
-_FOR_A_WATCHER = {*_TASK_TOOLS, "TodoWrite", "ScheduleWakeup", "SendUserFile"}
-"""Tools for a person who follows the work or is there later: of no use where only the answer is printed."""
 
 
 def is_bare(options: SessionOptions, env: Mapping[str, str]) -> bool:
@@ -68,8 +66,10 @@ def choose_tools(
     not `advised` no other model. A tool that needs a feature is absent while none has it `enabled`.
     """
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
-    removed |= set() if options.interactive else {"EndConversation"}
-    removed |= _CRON_TOOLS if is_on(env, "CLAUDE_CODE_DISABLE_CRON") else set()
+    if not options.interactive:
+        removed |= {listing.name for listing in CATALOG if listing.needs_terminal}
+    if is_on(env, "CLAUDE_CODE_DISABLE_CRON"):
+        removed |= names_in("schedules")
     listed = options.tools
     base: tuple[str, ...] | None = None
     if listed is not None:
@@ -79,7 +79,7 @@ def choose_tools(
         base = _BARE_TOOLS
     if base is None:
         # One list of things to do is enough; who names the other one gets it.
-        removed |= _TASK_TOOLS if is_off(env, "CLAUDE_CODE_ENABLE_TASKS") else {"TodoWrite"}
+        removed |= _TASK_TOOLS if is_off(env, "CLAUDE_CODE_ENABLE_TASKS") else _TODO_TOOLS
         removed |= _without_use(options, env, rules)
     return choose(
         base=base,
@@ -90,12 +90,14 @@ def choose_tools(
     )
 
 
-def _rarely_used(options: SessionOptions, env: Mapping[str, str]) -> set[str]:
+def _rarely_used(options: SessionOptions, env: Mapping[str, str]) -> Collection[str]:
     """Task list tools that are loaded on demand: the model sees their names only."""
     if options.place == "print":
         return _TASK_TOOLS  # No one follows the list.
     # The model knows the list that it keeps; members of a team must look what others have done.
-    return set() if any(is_on(env, name) for name in _TEAMS) else {"TaskGet", "TaskList"}
+    if any(is_on(env, name) for name in _TEAMS):
+        return ()
+    return [listing.name for listing in CATALOG if listing.for_members]
 
 
 def _without_use(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:
@@ -104,14 +106,14 @@ def _without_use(options: SessionOptions, env: Mapping[str, str], rules: tuple[R
         return set()
     asked = {rule.tool for rule in rules if rule.effect is Effect.ALLOW}
     if env.get("CLAUDE_CODE_ENABLE_TASKS") or any(is_on(env, name) for name in _TEAMS):
-        asked |= {*_TASK_TOOLS, "TodoWrite"}
-    return _FOR_A_WATCHER - asked
+        asked |= _TASK_TOOLS | _TODO_TOOLS
+    return {listing.name for listing in CATALOG if listing.for_watcher} - asked
 
 
 @lru_cache(maxsize=8)
 def _absent(*, languages: bool, advised: bool, enabled: frozenset[str]) -> frozenset[str]:
     """The tools whose means are not there; asked for at each call."""
-    found = _NOTHING if languages else _LSP
+    found = _NOTHING if languages else _LANGUAGE_TOOLS
     return found | (_NOTHING if advised else OPT_IN) | (_FOR_FEATURES - enabled)
 
 

@@ -34,6 +34,10 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     """Where the same question is shown as well, such as an editor, and may be answered."""
 
 
+CHOICE_TOOL = "AskUserQuestion"
+"""The tool whose calls are choice questions, as hosts know it."""
+
+
 class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):
     """Which of these do you want? One or more multiple-choice questions at once."""
 

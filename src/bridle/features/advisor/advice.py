@@ -9,9 +9,8 @@ from bridle.types.block import AssistantMessage, Block, SentMessage, text_block,
 from bridle.types.errors import ConfigError, ProviderError, ToolError
 from bridle.types.history import History
 from bridle.types.model import ModelRequest
+from bridle.types.services.session import ADVISOR
 
-_PAYER = "Advisor"
-"""The name under which its cost is listed, among agents and among tools."""
 _MOST_TOKENS = 16_000
 _MOST_CONTEXT = 200_000
 _UNITS_PER_TOKEN = 3
@@ -40,13 +39,13 @@ async def advise(turn: Turn, question: str) -> AssistantMessage:
         raise ToolError("No advisor is set in this session. Continue without one.")
     if (objection := is_overspent(turn.session, turn.runtime)) is not None:
         raise ToolError(objection)
-    provider = charged_to(turn.runtime.provider, _PAYER, source=_PAYER)
+    provider = charged_to(turn.runtime.provider, ADVISOR, source=ADVISOR)
     try:
         answer = await whole_answer(
             turn.session,
             turn.runtime,
             _request(turn, model, question),
-            purpose=_PAYER,
+            purpose=ADVISOR,
             provider=provider,
         )
     except (ProviderError, ConfigError) as error:

@@ -8,8 +8,8 @@ from bridle.providers.advisors import advisor_id, is_disabled
 from bridle.providers.model_listing import Choice, available_names
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.services.session import ADVISOR
 
-_TOOL = "Advisor"
 _DISABLED = "The advisor is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL. Unset it to set an advisor."
 
 
@@ -53,6 +53,6 @@ def _models(config: Config, env: Mapping[str, str]) -> Choice:
 
 
 def _hindrance(context: CommandCaller) -> str:
-    if _TOOL in context.runtime.toolbox.names():
+    if ADVISOR in context.runtime.toolbox.names():
         return ""
-    return f", but the tool {_TOOL} is not available: a deny rule or the list of tools excludes it"
+    return f", but the tool {ADVISOR} is not available: a deny rule or the list of tools excludes it"

@@ -7,25 +7,15 @@ from itertools import islice
 from msgspec import Struct
 
 from bridle.permissions.rules import parse, split_rules
-from bridle.types.agent import AgentDefinition
+from bridle.tools.catalog import CATALOG, traits_of
+from bridle.types.agent import AGENT_TOOL, AgentDefinition
 from bridle.types.model import ToolDefinition
 from bridle.types.on_demand import CALL, SEARCH, is_deferred
 from bridle.types.permission import Effect
 from bridle.types.tool import Tool, Toolbox
 
-_FOR_NO_AGENT = frozenset({
-    "Advisor", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EndConversation", "EnterPlanMode",
-    "ExitPlanMode", "Monitor", "ScheduleWakeup", "TaskOutput", "WaitForMcpServers", "Workflow",
-})  # fmt: skip
-"""They ask the user, or bring prompts and notifications later, which only the main thread gets."""
-_IN_BACKGROUND = frozenset({
-    "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
-    "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "TaskStop", "SendMessage",
-    "Artifact",
-})  # fmt: skip
-_IN_TEAMS = frozenset({"ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
-_MEMORY_TOOLS = ("Write", "Edit", "Read")
-_STARTER = "Agent"
+_FOR_MEMORY = ("write", "edit", "read")
+"""Kinds of tools that an agent with a memory has, whatever its list says."""
 _MOST_LISTED = 100
 """How many tools are listed at most for an agent that cannot search for tools."""
 
@@ -65,10 +55,10 @@ def select(definition: AgentDefinition, position: AgentPosition) -> Selection:
     if definition.tools is not None and tuple(definition.tools) != ("*",):
         listed = [entry for text in definition.tools for entry in _entries(text)]
         if definition.memory is not None:
-            listed += [(name, None) for name in _MEMORY_TOOLS]
+            listed += [(tool.name, None) for tool in CATALOG if tool.traits.kind in _FOR_MEMORY]
     agents = None
     for name, content in listed or ():
-        if name == _STARTER and content is not None:
+        if name == AGENT_TOOL and content is not None:
             agents = (*(agents or ()), *(part.strip() for part in content.split(",") if part.strip()))
 
     def takes(tool: str) -> bool:
@@ -128,13 +118,21 @@ def _is_for_agents(tool: str, position: AgentPosition) -> bool:
     """The first that applies decides."""
     if tool.startswith("mcp__"):
         return True
-    if tool == "ExitPlanMode" and position.planning:
+    traits = traits_of(tool)
+    if traits.kind == "plan" and position.planning:
         return True
-    if tool in _FOR_NO_AGENT or (tool == _STARTER and not position.may_start):
+    if traits.kind == "agent" and not position.may_start:
         return False
-    if position.teammate and tool in _IN_TEAMS:
-        return True
-    return not position.background or tool in _IN_BACKGROUND
+    match traits.agents:
+        case "main":
+            # It asks the user, or brings prompts later, which only the main thread gets.
+            return False
+        case "any":
+            return True
+        case "team":
+            return position.teammate or not position.background
+        case "foreground":
+            return not position.background
 
 
 def _entries(text: str) -> list[tuple[str, str | None]]:

@@ -65,7 +65,7 @@ def _report(task: Task, status: str, most: int) -> str:
         call_id=task.call_id,
         output_file=_place(task),
         status=status,
-        summary=f'{"Agent" if task.kind == "local_agent" else "Workflow"} "{task.description}" {status}',
+        summary=f'{task.kind.removeprefix("local_").capitalize()} "{task.description}" {status}',
         result=result,
     )
 
@@ -79,7 +79,7 @@ def _notification(task: Task, *, most: int) -> str:
     status = "stopped" if task.status == "killed" else task.status
     if task.kind in REPORTING:
         return _report(task, status, most)
-    what = "Monitor" if task.kind == "monitor" else "Background command"
+    what = task.kind.capitalize() if task.kind == "monitor" else "Background command"
     code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
     return _tagged(
         task_id=task.id,

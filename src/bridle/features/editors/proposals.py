@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.host import safe_open
+from bridle.tools.catalog import traits_of
 from bridle.tools.files import text_files
 from bridle.tools.files.replacements import find_replacement, replace
 from bridle.tools.files.text_files import TextFile
@@ -23,7 +24,8 @@ _MOST_SHOWN = 4_000
 class Proposal(Struct, frozen=True, kw_only=True):
     """What a file would hold after a call."""
 
-    tool: str
+    whole: bool
+    """The call gives all that the file is to hold."""
     input: Mapping[str, Any]
     path: str
     before: str
@@ -34,21 +36,24 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
 
 def propose(tool: str, input: Mapping[str, Any], workspace: Workspace) -> Proposal | None:
-    """What a call of Edit or Write would make of its file; None where that cannot be shown."""
-    given = input.get("file_path")
-    if tool not in ("Edit", "Write") or not isinstance(given, str):
+    """What a call would make of the file that it edits or writes; None where that cannot be shown."""
+    traits = traits_of(tool)
+    given = input.get(traits.about)
+    if traits.kind not in ("edit", "write") or not isinstance(given, str):
         return None
     path = workspace.resolve(given)
     try:
         file = _read(path)
-        made = _written(input, file) if tool == "Write" else _edited(input, file)
+        made = _written(input, file) if traits.kind == "write" else _edited(input, file)
     except (ToolError, OSError, ValueError):
         return None  # The tool will say what is wrong with it.
     if made is None or len(made) > _MOST_BYTES:
         return None
     before = "" if file is None else file.text
     after = made.replace("\r\n", "\n")
-    return Proposal(tool=tool, input=input, path=path, before=before, after=after, contents=made)
+    return Proposal(
+        whole=traits.kind == "write", input=input, path=path, before=before, after=after, contents=made
+    )
 
 
 def revised(proposal: Proposal, saved: str) -> Mapping[str, Any] | None:
@@ -57,7 +62,7 @@ def revised(proposal: Proposal, saved: str) -> Mapping[str, Any] | None:
     # Editors end the last line whether or not it was ended before.
     if text.rstrip("\n") == proposal.after.rstrip("\n"):
         return None
-    if proposal.tool == "Write":
+    if proposal.whole:
         return {**proposal.input, "content": text}
     old, new = _smallest_edit(proposal.before, text)
     return {

@@ -58,7 +58,7 @@ class PlanModeFeature(Feature):
 
     def question(self, turn: "Turn", tool: "Tool", question: "PermissionQuestion") -> "PermissionQuestion":
         """A plan is shown with its text, and with the modes in which the work can continue."""
-        if tool.name != "ExitPlanMode":
+        if tool.traits.kind != "plan":
             return question
         from bridle.features.plan_mode.planning import plan_suggestions, with_plan
 

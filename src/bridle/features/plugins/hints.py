@@ -10,9 +10,11 @@ from bridle.extensions.plugins.context import PluginContext
 from bridle.extensions.plugins.project_packages import dependencies
 from bridle.extensions.plugins.suggestions import Work, suggestions
 from bridle.permissions.preparation import read_command
+from bridle.tools.catalog import traits_of
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.event import Noticed
+from bridle.types.tool_traits import CHANGES_FILES, RUNS_COMMANDS
 from bridle.types.turn import Outcome
 
 _HOST = re.compile(r"https?://(?:[^/\s'\"@]*@)?([A-Za-z0-9.-]+)")
@@ -55,16 +57,16 @@ class PluginHints:
                 runtime.channel.emit(Noticed(each.sentence, level="suggestion"))
 
     def _note(self, block: Mapping[str, Any], runtime: Runtime) -> None:
-        match block:
-            case {"name": "Read" | "Edit" | "Write" | "NotebookEdit", "input": {"file_path": str() as path}}:
-                self._files[runtime.workspace.resolve(path)] = None
-            case {"name": "Bash" | "Monitor", "input": {"command": str() as command}}:
-                self._hosts |= dict.fromkeys(host.lower() for host in _HOST.findall(command))
-                self._programs |= dict.fromkeys(_programs(command, runtime))
-            case {"name": "WebFetch", "input": {"url": str() as url}}:
-                self._hosts |= dict.fromkeys(host.lower() for host in _HOST.findall(url))
-            case _:
-                pass
+        traits = traits_of(block["name"], runtime.toolbox)
+        about = block["input"].get(traits.about)
+        if not isinstance(about, str):
+            return
+        if traits.kind == "read" or traits.kind in CHANGES_FILES:
+            self._files[runtime.workspace.resolve(about)] = None
+        elif traits.kind == "fetch" or traits.kind in RUNS_COMMANDS:
+            self._hosts |= dict.fromkeys(host.lower() for host in _HOST.findall(about))
+        if traits.kind in RUNS_COMMANDS:
+            self._programs |= dict.fromkeys(_programs(about, runtime))
 
 
 def _calls(entries: Sequence[ConversationEntry]) -> list[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.config.mcp.servers import host_server
 from bridle.config.sandbox.settings import sandbox_for_programs
 from bridle.mcp.client_requests import RequestContext
+from bridle.mcp.resource_tools import NAMES as RESOURCE_TOOLS
 from bridle.mcp.servers import ServersContext
 from bridle.mcp.transports.in_process import Exchange
 from bridle.session.base import SessionBase
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
     from bridle.mcp.auth.authorizers import Authorizers
     from bridle.mcp.authorizer import Authorizer
     from bridle.types.block import ImageBlock
-
-_RESOURCE_TOOLS = (
-    "ListMcpResourcesTool",
-    "ReadMcpResourceDirTool",
-    "ReadMcpResourceTool",
-    "WaitForMcpServers",
-)
 
 
 def servers_context(
@@ -83,7 +77,7 @@ def _offered(setup: Setup) -> Callable[[str], bool]:
     if listed is None or "default" in listed:
         return lambda _: True
     chosen = {name for part in listed for name in part.replace(",", " ").split()}
-    return lambda name: name not in _RESOURCE_TOOLS or name in chosen
+    return lambda name: name not in RESOURCE_TOOLS or name in chosen
 
 
 def fit_image(data: bytes, media_type: str) -> "ImageBlock":

@@ -106,6 +106,8 @@ OBJECTIONS: "Service[Callable[[ListedTask], Awaitable[str | None]]]" = Service(
     "objections", missing="No hooks look at tasks here."
 )
 """Why hooks will not have an item of a task list like this."""
+ADVISOR = "Advisor"
+"""The tool that asks the advisor; what its answers cost is listed under the same name."""
 ADVISE: "Service[Callable[[str], Awaitable[AssistantMessage]]]" = Service(
     "advise", missing="Only the main thread of a session has an advisor; continue without one."
 )
