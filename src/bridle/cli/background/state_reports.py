@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from bridle.tools.catalog import traits_of
 from bridle.types.event import ConversationReset, Event, SessionRenamed, TurnFinished, TurnStarted
 from bridle.types.question import (
     Answer,
@@ -87,7 +88,7 @@ class Reporter:
 def waiting_for(question: Question) -> str:
     """What a question waits for, in a few words."""
     match question:
-        case PermissionQuestion(tool="ExitPlanMode"):
+        case PermissionQuestion(tool=tool) if traits_of(tool).kind == "plan":
             words = "approval of a plan"
         case PermissionQuestion(tool=tool):
             words = f"permission to use {tool}"

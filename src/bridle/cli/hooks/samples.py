@@ -5,20 +5,12 @@ from typing import Any
 
 import msgspec
 
+from bridle.tools.catalog import CATALOG, traits_of
 from bridle.types.errors import UsageError
 from bridle.types.hooks.events import EVENTS, HookEvent
 from bridle.types.nearest import did_you_mean
 
-_TOOL_INPUTS: dict[str, dict[str, Any]] = {
-    "Bash": {"command": "echo hello", "description": "Say hello"},
-    "Read": {"file_path": "{cwd}/README.md"},
-    "Write": {"file_path": "{cwd}/sample.txt", "content": "hello\n"},
-    "Edit": {"file_path": "{cwd}/sample.txt", "old_string": "hello", "new_string": "goodbye"},
-    "Glob": {"pattern": "**/*.py"},
-    "Grep": {"pattern": "TODO"},
-    "WebFetch": {"url": "https://example.com/", "prompt": "What is it?"},
-    "WebSearch": {"query": "example"},
-}
+_USUAL_TOOL = next(listing.name for listing in CATALOG if listing.traits.kind == "command")
 _SWITCH: dict[str, Any] = {
     "from_model": "sonnet",
     "to_model": "opus",
@@ -42,8 +34,8 @@ _SAMPLES: dict[str, dict[str, Any]] = {
     "PostToolUseFailure": {"error": "a sample error", "is_interrupt": False, "duration_ms": 12},
     "PostToolBatch": {
         "tool_calls": [
-            {"tool_name": "Bash", "tool_input": _TOOL_INPUTS["Bash"], "tool_use_id": "toolu_sample",
-             "tool_response": _DONE},
+            {"tool_name": _USUAL_TOOL, "tool_input": traits_of(_USUAL_TOOL).sample,
+             "tool_use_id": "toolu_sample", "tool_response": _DONE},
         ]
     },
     "Notification": {"message": "A sample notification", "notification_type": "idle_prompt"},
@@ -97,8 +89,8 @@ def sample(name: str, *, tool: str | None, given: Mapping[str, Any], cwd: str) -
 
 
 def _about_a_tool(fields: set[str], tool: str | None) -> dict[str, Any]:
-    name = tool or "Bash"
-    known = {"tool_name": name, "tool_input": _TOOL_INPUTS.get(name, {}), "tool_use_id": "toolu_sample"}
+    name = tool or _USUAL_TOOL
+    known = {"tool_name": name, "tool_input": traits_of(name).sample, "tool_use_id": "toolu_sample"}
     return {field: value for field, value in known.items() if field in fields}
 
 

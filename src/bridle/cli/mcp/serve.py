@@ -16,9 +16,10 @@ from bridle.session.open import open_session
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.session.prepare import set_up
 from bridle.types.event import Event
-from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
+from bridle.types.on_demand import CALL, SEARCH
+from bridle.types.question import CHOICE_TOOL, Answer, PermissionQuestion, Permitted, Question, Refused
 
-_HIDDEN = ("AskUserQuestion", "CallTool", "ToolSearch")
+_HIDDEN = (CHOICE_TOOL, CALL, SEARCH)
 _LONGEST_SHOWN = 500
 
 

@@ -16,17 +16,8 @@ from bridle.types.services.tasks import Task
 from bridle.types.tool import Tool
 from bridle.types.workspace import Workspace
 
-PRIMARY: Mapping[str, str] = {
-    "Bash": "command",
-    "Edit": "file_path",
-    "Glob": "path",
-    "Grep": "path",
-    "NotebookEdit": "notebook_path",
-    "Read": "file_path",
-    "WebFetch": "url",
-    "Write": "file_path",
-}
-"""The field of each tool's input that permissions are about."""
+_AT_HOME = frozenset(listing.traits.about for listing in CATALOG) - {"", "command"}
+"""Parameters that may name something below the home folder."""
 _ANYTHING = "x"
 
 
@@ -73,7 +64,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Call
         subject = next((value for value in input.values() if isinstance(value, str)), "")
         return CallRequest(tool=name, input=input, subject="" if name.startswith("mcp__") else subject)
     read = _read(tool, {key: _at_home(value, key, home) for key, value in input.items()})
-    if tool.name == "WebFetch":
+    if tool.traits.kind == "fetch":
         from bridle.tools.web.addresses import read_url
 
         read_url(str(input["url"]))
@@ -86,7 +77,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Call
         input=canonical(input, read),
         subject=tool.subject(read),
         read_only=tool.read_only(read),
-        access=access if tool.name != "Bash" else Access(),
+        access=Access() if tool.traits.kind == "command" else access,
     )
 
 
@@ -96,9 +87,9 @@ def _find(name: str) -> Tool | None:
 
 
 def _read(tool: Tool, input: Mapping[str, Any]) -> msgspec.Struct:
-    primary = PRIMARY.get(tool.name)
+    primary = tool.traits.about
     required = [field.name for field in msgspec.structs.fields(tool.input) if field.required]
-    if primary in required and not isinstance(input.get(primary or ""), str):
+    if primary in required and not isinstance(input.get(primary), str):
         raise UsageError(f"the input of {tool.name} needs a text named {primary}")
     filled = {**{name: _ANYTHING for name in required if name not in input}, **input}
     try:
@@ -109,7 +100,7 @@ def _read(tool: Tool, input: Mapping[str, Any]) -> msgspec.Struct:
 
 def _at_home(value: Any, key: str, home: str) -> Any:
     """`~` is the home that was named, which may not be that of this process."""
-    if key in PRIMARY.values() and key != "command" and isinstance(value, str):
+    if key in _AT_HOME and isinstance(value, str):
         if value == "~":
             return home
         if value.startswith("~/"):

@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.cli.verbs.hypothetical_calls import PRIMARY, imagine
+from bridle.cli.verbs.hypothetical_calls import imagine
 from bridle.config.load import Config, load
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
@@ -18,7 +18,8 @@ from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
 from bridle.permissions.preparation import SessionPosition, prepare
 from bridle.session import choices, permission_choices
-from bridle.tools.catalog import CATALOG
+from bridle.tools.catalog import traits_of
+from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource
 
@@ -33,14 +34,6 @@ _SOURCES: Mapping[RuleSource, str] = {
     "command": "a command",
     "session": "this session",
 }
-_OTHER_TOOLS = """
-    Agent Artifact Cd CronCreate CronDelete CronList EndConversation EnterPlanMode EnterWorktree ExitPlanMode
-    ExitWorktree LSP ListAgents ListMcpResourcesTool Monitor MultiEdit PowerShell PushNotification
-    ReadMcpResourceDirTool ReadMcpResourceTool RemoteTrigger ReportFindings ScheduleWakeup SendMessage
-    SendUserFile Skill SlashCommand TaskCreate TaskGet TaskList TaskUpdate ToolSearch WaitForMcpServers
-    Workflow
-"""
-"""Names of tools that rules may speak of although no module of bridle's has them."""
 _WIDEST_TEXT = 100
 
 
@@ -75,8 +68,7 @@ def lint_rules(given: ParsedArguments, env: Mapping[str, str]) -> int:
         found, wrong = rules_of(layer)
         rules += found
         complaints += wrong
-    tools = {name for each in CATALOG for name in (each.name, *each.aliases)} | set(_OTHER_TOOLS.split())
-    findings = [str(finding) for finding in lint(rules, tools)]
+    findings = [str(finding) for finding in lint(rules, KNOWN_NAMES)]
     if given.on("json"):
         say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
     else:
@@ -102,10 +94,10 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
     if not name or (bracket and not rest.endswith(")")):
         raise UsageError(f"{text!r} is not a call: write Tool(what), such as 'Bash(git push)', or JSON")
     content = rest[:-1]
-    if name == "WebFetch" and content.startswith("domain:"):
+    traits = traits_of(name)
+    if traits.kind == "fetch" and content.startswith("domain:"):
         content = f"https://{content.removeprefix('domain:')}/"
-    field = PRIMARY.get(name, "subject")
-    return name, {field: content} if bracket else {}
+    return name, {traits.about or "subject": content} if bracket else {}
 
 
 def _read_json(text: str) -> tuple[str, dict[str, Any]]:

@@ -28,7 +28,7 @@ from bridle.permissions.layer_rules import rules_of
 from bridle.permissions.lint import lint
 from bridle.providers.connect import check_vendor
 from bridle.providers.model_listing import Choice, offer, way_to_key
-from bridle.tools.catalog import CATALOG
+from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.errors import ConfigError
 from bridle.types.question import Answer, NetworkQuestion, Refused
 from bridle.types.services.mcp import ServerState
@@ -150,8 +150,7 @@ def _rules(scene: DoctorContext) -> Iterator[Check]:
     read = [rules_of(layer) for layer in scene.config.layers]
     rules = [rule for found, _ in read for rule in found]
     wrong = [text for _, texts in read for text in texts]
-    tools = {listing.name for listing in CATALOG} | {"Agent", "Task", "Skill", "Cd", "ExitPlanMode"}
-    for text in (*wrong, *map(str, lint(rules, tools))):
+    for text in (*wrong, *map(str, lint(rules, KNOWN_NAMES))):
         yield _warning("Permissions", text, "correct or remove the rule")
     if rules and not wrong:
         yield _ok("Permissions", f"{len(rules)} rules")

@@ -12,20 +12,11 @@ from bridle.config.load import Config
 from bridle.config.problems import Problem
 from bridle.hooks.http import VARIABLE, HttpLimits, find_objection
 from bridle.hooks.table import Entry, Table, from_layers
-from bridle.tools.catalog import CATALOG
+from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.hooks.calls import ToolEvent
 from bridle.types.hooks.events import EVENTS
 from bridle.types.nearest import did_you_mean
 
-_OTHER_TOOLS = """
-    Agent Artifact CronCreate CronDelete CronList EndConversation EnterPlanMode EnterWorktree ExitPlanMode
-    ExitWorktree LSP ListAgents ListMcpResourcesTool Monitor PowerShell Projects PushNotification REPL
-    ReadMcpResourceDirTool ReadMcpResourceTool RefreshMcpTools RemoteTrigger ReportFindings ScheduleWakeup
-    SendMessage SendUserFile ShareOnboardingGuide ShowOnboardingRolePicker Skill Task TaskCreate TaskGet
-    TaskList TaskUpdate ToolSearch WaitForMcpServers Workflow
-    """
-"""Tools that hooks of existing configurations may name, whether or not this version has them."""
-_TOOLS = frozenset((*(listing.name for listing in CATALOG), *_OTHER_TOOLS.split()))
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     "Notification": (
         "permission_prompt", "idle_prompt", "auth_success", "elicitation_dialog", "elicitation_url_dialog",
@@ -101,7 +92,7 @@ def _subjects(event: str) -> frozenset[str]:
     """What matchers of an event can be held against, empty where that is not a fixed set."""
     kind = EVENTS[event]
     if issubclass(kind, ToolEvent):
-        return _TOOLS
+        return KNOWN_NAMES
     if kind.matched_on is None:
         return frozenset()
     words = get_args(get_type_hints(kind).get(kind.matched_on))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.permissions.lint import lint
 from bridle.permissions.rules import write
-from bridle.tools.catalog import CATALOG
+from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.permission import Effect, Rule
 from bridle.types.text import encodable_value
 from bridle.types.turn import Denial, Outcome
@@ -45,7 +45,7 @@ class FolderRow(Struct, frozen=True, kw_only=True):
 
 def rule_rows(rules: Sequence[Rule], *, tools: Sequence[str] = ()) -> tuple[RuleRow, ...]:
     """Every rule in the order deny, ask, allow; `tools` are those of the session besides built-in ones."""
-    known = {*tools, *(listing.name for listing in CATALOG), *_OTHERS}
+    known = {*tools, *KNOWN_NAMES}
     faults = {id(found.rule): found.message for found in lint(rules, known)}
     order = {Effect.DENY: 0, Effect.ASK: 1, Effect.ALLOW: 2}
     return tuple(
@@ -59,10 +59,6 @@ def rule_rows(rules: Sequence[Rule], *, tools: Sequence[str] = ()) -> tuple[Rule
         )
         for rule in sorted(rules, key=lambda rule: order[rule.effect])
     )
-
-
-_OTHERS = ("Agent", "Task", "Skill", "Cd", "ExitPlanMode", "EnterPlanMode", "SlashCommand", "KillShell")
-"""Names that rules may use although no built-in tool has them in every session."""
 
 
 def folder_rows(workspace: Workspace) -> tuple[FolderRow, ...]:

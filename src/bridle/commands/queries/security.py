@@ -25,7 +25,7 @@ from bridle.host.wall.defect_log import NAME as DEFECTS
 from bridle.host.wall.probe import describe
 from bridle.permissions.broad_rules import broad
 from bridle.permissions.lint import lint
-from bridle.tools.catalog import CATALOG
+from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.permission import Mode, Rule
 
 _MOST_SHOWN = 20
@@ -165,11 +165,9 @@ def _place(brought: TrustItem) -> str:
 
 
 def _rules(scene: SecurityContext) -> Iterator[Check]:
-    tools = {name for each in CATALOG for name in (each.name, *each.aliases)}
-    tools |= {"Agent", "Task", "Skill", "Cd", "ExitPlanMode", "SlashCommand", "Monitor", "LSP"}
     for text in scene.complaints[:_MOST_SHOWN]:
         yield _warning("Rules", text, "correct or remove the rule")
-    for finding in lint(scene.rules, tools)[:_MOST_SHOWN]:
+    for finding in lint(scene.rules, KNOWN_NAMES)[:_MOST_SHOWN]:
         yield _warning("Rules", str(finding), "correct or remove the rule")
     for finding in broad(scene.rules)[:_MOST_SHOWN]:
         yield _warning("Rules", str(finding), "name the commands, files or hosts that you mean")

@@ -20,6 +20,7 @@ from bridle.protocol.frames import Frame, encode
 from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
+from bridle.types.question import CHOICE_TOOL
 from bridle.types.turn import Prompt
 
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -260,7 +261,7 @@ def _response(request: Frame, said: Mapping[str, Any]) -> Frame:
             pass
         case _:
             raise RequestRefused(400, "The answer must be allow or deny.")
-    if request.get("tool_name") == "AskUserQuestion":
+    if request.get("tool_name") == CHOICE_TOOL:
         answers = said.get("answers")
         asked = [str(each.get("question")) for each in request["input"].get("questions") or ()]
         if not isinstance(answers, dict) or sorted(answers) != sorted(asked):

@@ -6,6 +6,7 @@ from typing import Any
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.mcp.forms import fields_of, problems_with
 from bridle.types.question import (
+    CHOICE_TOOL,
     Answer,
     ChoiceQuestion,
     Chosen,
@@ -45,7 +46,7 @@ def shown(question: Question) -> Frame:
         case ChoiceQuestion():
             return {
                 "subtype": "can_use_tool",
-                "tool_name": "AskUserQuestion",
+                "tool_name": CHOICE_TOOL,
                 "input": {"questions": list(question.questions)},
                 "tool_use_id": question.call_id,
             }

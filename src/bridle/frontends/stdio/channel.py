@@ -9,9 +9,11 @@ from bridle.frontends.print.channel import NO_APPROVER, Presenter
 from bridle.protocol.control import ControlExchange, HostClosed, HostRefused
 from bridle.protocol.frames import Frame, Framer
 from bridle.protocol.input_lines import read_origin
+from bridle.tools.catalog import traits_of
 from bridle.types.event import Event, TurnFinished
 from bridle.types.ids import new_uuid
 from bridle.types.question import (
+    CHOICE_TOOL,
     Answer,
     ChoiceQuestion,
     Chosen,
@@ -26,8 +28,6 @@ from bridle.types.question import (
 from bridle.types.turn import Outcome
 
 _PATHS = ("file_path", "notebook_path")
-_NEEDS_A_PERSON = ("AskUserQuestion", "ExitPlanMode")
-"""Tools whose question is their whole purpose: no rule of a host can answer it."""
 _NETWORK = "SandboxNetworkAccess"
 """The name under which hosts are asked whether a confined command may reach a machine."""
 
@@ -159,7 +159,7 @@ class HostChannel:
             **({"blocked_path": question.blocked_path} if question.blocked_path else {}),
             **({"agent_id": question.agent_id} if question.agent_id else {}),
             **({"mcp_server": dict(question.server)} if question.server else {}),
-            **({"requires_user_interaction": True} if question.tool in _NEEDS_A_PERSON else {}),
+            **({"requires_user_interaction": True} if traits_of(question.tool).is_question else {}),
         )
 
     async def _reach(self, question: NetworkQuestion) -> Mapping[str, Any]:
@@ -174,11 +174,11 @@ class HostChannel:
 
     async def _choose(self, question: ChoiceQuestion) -> Mapping[str, Any]:
         return await self._request(
-            tool_name="AskUserQuestion",
+            tool_name=CHOICE_TOOL,
             input={"questions": list(question.questions)},
             tool_use_id=question.call_id,
             permission_suggestions=[],
-            display_name="AskUserQuestion",
+            display_name=CHOICE_TOOL,
             description="",
             requires_user_interaction=True,
         )

@@ -10,6 +10,7 @@ from bridle.types.channel import Channel
 from bridle.types.errors import McpError
 from bridle.types.event import Event
 from bridle.types.question import (
+    CHOICE_TOOL,
     Answer,
     ChoiceQuestion,
     ElicitationQuestion,
@@ -39,7 +40,7 @@ class PermissionToolChannel:
                 return asked if isinstance(asked, Refused) else read_permission(asked)
             case ChoiceQuestion():
                 input = {"questions": list(question.questions)}
-                asked = await self._call("AskUserQuestion", input, question.call_id)
+                asked = await self._call(CHOICE_TOOL, input, question.call_id)
                 return asked if isinstance(asked, Refused) else read_choice(asked)
             case NetworkQuestion() | ElicitationQuestion():
                 return await self._channel.ask(question)

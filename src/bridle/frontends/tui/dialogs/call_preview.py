@@ -15,23 +15,24 @@ from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.sanitize import reveal
 from bridle.frontends.tui.style.text import PLAIN, Line, Span, Style
+from bridle.tools.catalog import traits_of
 from bridle.types.permission import PartDecision
 from bridle.types.question import PermissionQuestion
 from bridle.types.text import encodable_value
+from bridle.types.tool_traits import Kind
 
 _LARGEST = 1_000_000
-_TITLES = {
-    "Bash": "Run a command",
-    "Edit": "Change a file",
-    "MultiEdit": "Change a file",
-    "Write": "Write a file",
-    "NotebookEdit": "Change a notebook",
-    "Read": "Read a file",
-    "WebFetch": "Fetch a page",
-    "WebSearch": "Search the web",
-    "Skill": "Use a skill",
-    "EnterPlanMode": "Enter plan mode",
-    "Workflow": "Run a workflow",
+_TITLES: Mapping[Kind, str] = {
+    "command": "Run a command",
+    "edit": "Change a file",
+    "write": "Write a file",
+    "notebook": "Change a notebook",
+    "read": "Read a file",
+    "fetch": "Fetch a page",
+    "web_search": "Search the web",
+    "skill": "Use a skill",
+    "plan_start": "Enter plan mode",
+    "workflow": "Run a workflow",
 }
 _DOUBTS: Mapping[str, Style] = {
     "ask": Style(color="warning", bold=True),
@@ -56,28 +57,32 @@ class CallPreview(Struct, frozen=True):
         if tool.startswith("mcp__"):
             _, server, name = (*tool.split("__", 2), "", "")[:3]
             return f"{whose}Use {name} of the server {server}"
-        return whose + _TITLES.get(tool, f"Use {tool}")
+        return whose + _TITLES.get(self._kind, f"Use {tool}")
 
     def lines(self, width: int) -> list[Line]:
         """All that would happen, laid out for a width; nothing is left out."""
-        given, tool = self.question.input, self.question.tool
-        match tool:
-            case "Bash":
+        given = self.question.input
+        match self._kind:
+            case "command":
                 return _command(given, self.question.parts, width)
-            case "Edit" | "Write" | "MultiEdit":
+            case "edit" | "write":
                 return self._change(width)
-            case "NotebookEdit":
+            case "notebook":
                 deed = paragraph(_cell_deed(given), width, style("warning"))
                 return [*self._path(width), *deed, (), *_code(str(given.get("new_source", "")), width)]
-            case "Workflow":
+            case "workflow":
                 return summary_lines(given, self.script, width, file=self.file, cwd=self.cwd)
-            case "WebFetch":
+            case "fetch":
                 return [
                     *paragraph(reveal(str(given.get("url", ""))), width, style("link", underline=True)),
                     *paragraph(reveal(str(given.get("prompt", ""))), width, MUTED),
                 ]
             case _:
                 return _json(given, width)
+
+    @property
+    def _kind(self) -> Kind:
+        return traits_of(self.question.tool).kind
 
     @property
     def script(self) -> str | None:
@@ -92,7 +97,7 @@ class CallPreview(Struct, frozen=True):
     def _change(self, width: int) -> list[Line]:
         given = self.question.input
         path = short_path(str(given.get("file_path", "")), self.cwd)
-        if self.question.tool == "Write":
+        if self._kind == "write":
             content = str(given.get("content", ""))
             if self.before is None:
                 head: Line = (Span(reveal(path), Style(bold=True)), Span(" · new file", MUTED))
@@ -109,7 +114,7 @@ def read_subject(question: PermissionQuestion, cwd: str, *, script: str | None =
     if script is not None:
         return CallPreview(question, cwd, read_script(script, _LARGEST), script)
     path = question.input.get("file_path")
-    if question.tool not in ("Edit", "Write", "MultiEdit") or not isinstance(path, str):
+    if traits_of(question.tool).kind not in ("edit", "write") or not isinstance(path, str):
         return CallPreview(question, cwd)
     try:
         with open(os.path.join(cwd, os.path.expanduser(path)), encoding="utf-8", newline="") as file:

@@ -11,8 +11,9 @@ from bridle.frontends.tui.render.tools import agents, bash
 from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
+from bridle.tools.catalog import traits_of
+from bridle.types.tool_traits import LOOKS_AT_FILES, Kind
 
-_READS = {"Read": "read", "NotebookRead": "read", "Grep": "search", "Glob": "list", "LS": "list"}
 _LEAST_GROUPED = 2
 
 
@@ -61,7 +62,7 @@ def group_calls(calls: Sequence[Call]) -> list[Call | CallGroup]:
 
 def is_grouped(call: Call) -> bool:
     """Whether a call may be folded into a group: one that only looks, and has not failed."""
-    return call.tool in _READS and call.state in ("waiting", "running", "done")
+    return _kind(call) in LOOKS_AT_FILES and call.state in ("waiting", "running", "done")
 
 
 def render_group(group: CallGroup, width: int, *, expanded: bool = False, frame: int = 0) -> list[Line]:
@@ -81,9 +82,9 @@ def render_group(group: CallGroup, width: int, *, expanded: bool = False, frame:
 
 def describe_group(group: CallGroup) -> str:
     """`Read 5 files, searched for 2 patterns, listed 1 pattern`."""
-    files = {call.text("file_path") for call in group.calls if _READS[call.tool] == "read"}
-    searches = sum(_READS[call.tool] == "search" for call in group.calls)
-    lists = sum(_READS[call.tool] == "list" for call in group.calls)
+    files = {call.text("file_path") for call in group.calls if _kind(call) == "read"}
+    searches = sum(_kind(call) == "search" for call in group.calls)
+    lists = sum(_kind(call) == "list" for call in group.calls)
     is_running = _group_state(group) == "running"
     parts: list[str] = []
     if files:
@@ -98,6 +99,10 @@ def describe_group(group: CallGroup) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _kind(call: Call) -> Kind:
+    return traits_of(call.tool).kind
+
+
 def _group_state(group: CallGroup) -> State:
     return "done" if all(call.state == "done" for call in group.calls) else "running"
 
@@ -109,7 +114,7 @@ def _progress(call: Call, width: int, *, expanded: bool, frame: int) -> list[Lin
 
 
 def _failure(call: Call, width: int, *, expanded: bool) -> list[Line]:
-    if call.tool in ("Bash", "PowerShell"):
+    if _kind(call) == "command":
         return bash.failed(call, width, expanded=expanded)
     rows = fold_output(_reason(call) or "failed", width, head=4, expanded=expanded)
     return [tuple(Span(span.text, style("error")) for span in row) for row in rows]

@@ -1,39 +1,34 @@
-"""Which look each tool has. A new tool gets a row here, or the look of an unknown one."""
+"""Which look calls have. A new kind of tool gets a row here, or the look of an unknown one."""
 
 from collections.abc import Mapping
 
 from bridle.frontends.tui.render.call import Look
 from bridle.frontends.tui.render.tools import agents, bash, files, others, searches, tasks, workflow
+from bridle.tools.catalog import traits_of
+from bridle.types.tool_traits import Kind
 
-_LOOKS: Mapping[str, Look] = {
-    "Bash": bash.LOOK,
-    "PowerShell": bash.LOOK,
-    "Monitor": bash.LOOK,
-    "Read": files.READ,
-    "Write": files.CHANGE,
-    "Edit": files.CHANGE,
-    "MultiEdit": files.CHANGE,
-    "NotebookEdit": files.NOTEBOOK,
-    "Glob": searches.GLOB,
-    "Grep": searches.GREP,
-    "WebFetch": searches.FETCH,
-    "WebSearch": searches.WEB,
-    "TodoWrite": tasks.TODO,
-    "TaskCreate": tasks.TASK,
-    "TaskGet": tasks.TASK,
-    "TaskUpdate": tasks.TASK,
-    "TaskList": tasks.LIST,
-    "TaskOutput": tasks.OUTPUT,
-    "BashOutput": tasks.OUTPUT,
-    "TaskStop": tasks.STOP,
-    "KillShell": tasks.STOP,
-    "AskUserQuestion": others.ASK,
-    "Advisor": others.ADVICE,
-    "Agent": agents.LOOK,
-    "Task": agents.LOOK,
-    "Skill": others.SKILL,
-    "Workflow": workflow.LOOK,
-    "ExitPlanMode": others.PLAN,
+_LOOKS: Mapping[Kind, Look] = {
+    "advice": others.ADVICE,
+    "agent": agents.LOOK,
+    "choice": others.ASK,
+    "command": bash.LOOK,
+    "edit": files.CHANGE,
+    "fetch": searches.FETCH,
+    "list": searches.GLOB,
+    "notebook": files.NOTEBOOK,
+    "plan": others.PLAN,
+    "read": files.READ,
+    "search": searches.GREP,
+    "skill": others.SKILL,
+    "task": tasks.TASK,
+    "task_list": tasks.LIST,
+    "task_output": tasks.OUTPUT,
+    "task_stop": tasks.STOP,
+    "todo": tasks.TODO,
+    "watch": bash.LOOK,
+    "web_search": searches.WEB,
+    "workflow": workflow.LOOK,
+    "write": files.CHANGE,
 }
 
 
@@ -41,4 +36,4 @@ def look_of(tool: str) -> Look:
     """How calls of this tool are shown."""
     if tool.startswith("mcp__"):
         return others.MCP
-    return _LOOKS.get(tool, others.UNKNOWN)
+    return _LOOKS.get(traits_of(tool).kind, others.UNKNOWN)
