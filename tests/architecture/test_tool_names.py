@@ -7,7 +7,7 @@ from functools import cache
 from bridle.permissions import tool_names
 from bridle.tools.catalog import CATALOG, FORMER, MADE_ELSEWHERE, traits_of
 from bridle.tools.definitions import find_tool
-from bridle.types.tool_traits import NO_TRAITS
+from bridle.types.tool import NO_TRAITS
 from tests.architecture.modules import modules, nodes
 
 _KNOWING = {

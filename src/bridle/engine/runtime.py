@@ -154,19 +154,19 @@ class Asking(Struct, frozen=True, kw_only=True):
     """The shape that answers must have."""
 
     def at_effort(self, effort: str | None) -> "Asking":
-        """The same with another effort."""
+        """These settings with another effort."""
         return msgspec.structs.replace(self, effort=effort)
 
     def in_shape(self, shape: Shape) -> "Asking":
-        """The same for answers of another shape."""
+        """These settings for answers of another shape."""
         return msgspec.structs.replace(self, shape=shape)
 
     def for_user(self, user_id: str | None) -> "Asking":
-        """The same under another name for the installation and the session."""
+        """These settings under another name for the installation and the session."""
         return msgspec.structs.replace(self, user_id=user_id)
 
     def for_agent(self, effort: str | None, shape: Shape) -> "Asking":
-        """The same for an agent, which has no task budget of its own."""
+        """These settings for an agent, which has no task budget of its own."""
         return msgspec.structs.replace(self, effort=effort, shape=shape, task_budget=None)
 
 
@@ -186,7 +186,7 @@ class Gate(Struct, frozen=True, kw_only=True):
     """Writes an update that was agreed to into the settings file that it names."""
 
     def without_persistence(self) -> "Gate":
-        """The same where what is agreed to is kept by another."""
+        """This gate where what is agreed to is kept by another."""
         return msgspec.structs.replace(self, persist=persist_nothing)
 
 
@@ -215,7 +215,7 @@ class Records(Struct, frozen=True, kw_only=True):
             await self.checkpoints.begin(uuid)
 
     def without_checkpoints(self) -> "Records":
-        """The same for work that changes no files."""
+        """These records for work that changes no files."""
         return msgspec.structs.replace(self, checkpoints=None)
 
 
@@ -232,19 +232,19 @@ class HostLink(Struct, frozen=True, kw_only=True):
     """Hooks may defer calls to a later run, which makes no sense where a person waits."""
 
     def offering(self, offer: HostOptions) -> "HostLink":
-        """The same with what the host program brings now."""
+        """This link with what the host program brings now."""
         return msgspec.structs.replace(self, offer=offer)
 
     def wired(self, arrivals: Arrivals, leave: Callable[[], None]) -> "HostLink":
-        """The same with an inbox."""
+        """This link with an inbox."""
         return msgspec.structs.replace(self, arrivals=arrivals, leave=leave)
 
     def without_arrivals(self) -> "HostLink":
-        """The same for work that no prompt joins."""
+        """This link for work that no prompt joins."""
         return msgspec.structs.replace(self, arrivals=NO_ARRIVALS)
 
     def for_agent(self, arrivals: Arrivals) -> "HostLink":
-        """The same for an agent, whose calls cannot wait for a later run."""
+        """This link for an agent, whose calls cannot wait for a later run."""
         return msgspec.structs.replace(self, arrivals=arrivals, defers=False)
 
 
@@ -261,7 +261,7 @@ class ContextSources(Struct, frozen=True, kw_only=True):
     """The output styles that can be chosen."""
 
     def for_agent(self) -> "ContextSources":
-        """The same for an agent, which is given nothing again after a compaction."""
+        """These sources for an agent, which is given nothing again after a compaction."""
         return msgspec.structs.replace(self, restore=())
 
 

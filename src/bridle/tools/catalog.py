@@ -1,14 +1,11 @@
 """The built-in tools. Each is imported when first called, so start-up does not grow with this list."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from bridle.types.on_demand import CALL, SEARCH
-from bridle.types.tool_traits import NO_TRAITS, ToolTraits
-
-if TYPE_CHECKING:
-    from bridle.types.tool import Toolbox
+from bridle.types.tool import NO_TRAITS, Toolbox, ToolTraits
 
 Group = Literal["", "languages", "schedules", "tasks", "todos", "workflows"]
 """Tools that are offered together or not at all."""
@@ -281,7 +278,7 @@ _TRAITS = {
 }
 
 
-def traits_of(name: str, toolbox: "Toolbox | None" = None) -> ToolTraits:
+def traits_of(name: str, toolbox: Toolbox | None = None) -> ToolTraits:
     """What is known of a tool by its name, of one from outside as the toolbox has it."""
     known = _TRAITS.get(name)
     if known is None and toolbox is not None and (found := toolbox.find(name)) is not None:

@@ -26,7 +26,7 @@ from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserTextAdded
 from bridle.types.history import History
 from bridle.types.hooks.events import PostCompact, PreCompact, SessionStart
-from bridle.types.tool_traits import CHANGES_FILES
+from bridle.types.tool import CHANGES_FILES
 
 Trigger = Literal["manual", "auto"]
 

@@ -19,8 +19,7 @@ from bridle.types.model import ToolDefinition
 from bridle.types.origin import HOOK
 from bridle.types.permission import Effect
 from bridle.types.question import Answer, Question, Refused
-from bridle.types.tool import Consultation, Tool, Toolbox
-from bridle.types.tool_traits import LOOKS_AT_FILES
+from bridle.types.tool import LOOKS_AT_FILES, Consultation, Tool, Toolbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 

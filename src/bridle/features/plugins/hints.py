@@ -14,7 +14,7 @@ from bridle.tools.catalog import traits_of
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.event import Noticed
-from bridle.types.tool_traits import CHANGES_FILES, RUNS_COMMANDS
+from bridle.types.tool import CHANGES_FILES, RUNS_COMMANDS
 from bridle.types.turn import Outcome
 
 _HOST = re.compile(r"https?://(?:[^/\s'\"@]*@)?([A-Za-z0-9.-]+)")

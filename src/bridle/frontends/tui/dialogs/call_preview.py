@@ -19,7 +19,7 @@ from bridle.tools.catalog import traits_of
 from bridle.types.permission import PartDecision
 from bridle.types.question import PermissionQuestion
 from bridle.types.text import encodable_value
-from bridle.types.tool_traits import Kind
+from bridle.types.tool import Kind
 
 _LARGEST = 1_000_000
 _TITLES: Mapping[Kind, str] = {

@@ -12,7 +12,7 @@ from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.tools.catalog import traits_of
-from bridle.types.tool_traits import LOOKS_AT_FILES, Kind
+from bridle.types.tool import LOOKS_AT_FILES, Kind
 
 _LEAST_GROUPED = 2
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bridle.frontends.tui.render.call import Look
 from bridle.frontends.tui.render.tools import agents, bash, files, others, searches, tasks, workflow
 from bridle.tools.catalog import traits_of
-from bridle.types.tool_traits import Kind
+from bridle.types.tool import Kind
 
 _LOOKS: Mapping[Kind, Look] = {
     "advice": others.ADVICE,
