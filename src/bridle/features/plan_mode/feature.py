@@ -9,6 +9,7 @@ import msgspec
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
 from bridle.host.paths import config_home
+from bridle.tools.catalog import traits_of
 from bridle.types.services.service import Service
 from bridle.types.services.session import PLANNING
 
@@ -58,7 +59,7 @@ class PlanModeFeature(Feature):
 
     def question(self, turn: "Turn", tool: "Tool", question: "PermissionQuestion") -> "PermissionQuestion":
         """A plan is shown with its text, and with the modes in which the work can continue."""
-        if tool.traits.kind != "plan":
+        if traits_of(tool.name).kind != "plan":
             return question
         from bridle.features.plan_mode.planning import plan_suggestions, with_plan
 
