@@ -22,6 +22,7 @@ _KNOWING = {
     "context/sections.py": "the system prompt speaks of tools",
     "features/agents/builtin.py": "agents with lists of tools",
     "features/agents/coordinator.py": "an agent with a list of tools",
+    "transcripts/usage/model_calls.py": "rows of older conversations, which name their calls",
     "providers/offline/": "acts as a model, which calls tools by name",
     "sdk/options.py": "rules for skills, as the SDK writes them",
     "frontends/tui/chat/": "the transcript on the screen",

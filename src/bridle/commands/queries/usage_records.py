@@ -12,10 +12,9 @@ from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, recorded, recorded_in
+from bridle.types.services.session import ADVISOR
 from bridle.types.usage import Usage
 
-ADVISOR = "Advisor"
-"""Listed among the agents, although it has no conversation of its own."""
 MAIN = "main"
 _MOST_FILES = 5_000
 

@@ -10,11 +10,11 @@ from bridle.transcripts.line import decode_line
 from bridle.transcripts.pending_rows import PENDING, restored
 from bridle.transcripts.usage.figures import amount, usage_in
 from bridle.types.entry import SIDE_CALL, TAKEN_OVER
+from bridle.types.services.session import ADVISOR
 from bridle.types.usage import Usage
 
 PROMPT = "prompt"
 """The source of a call that answers a prompt instead of a result."""
-_ADVISOR = "Advisor"
 _LONGEST_SOURCE = 200
 _COPIED = {"forkedFrom", "copyOf", TAKEN_OVER}
 """Keys of rows that repeat what stands elsewhere."""
@@ -113,7 +113,7 @@ class _Reading:
         match row.get("toolUseResult"):
             # Advice of older versions has no line of its own.
             case {"advice": str(), "model": str(), "usage": dict()} as advice if "messageId" not in advice:
-                self._count(str(row.get("uuid")), {**row, "message": advice}, _ADVISOR, on_side=True)
+                self._count(str(row.get("uuid")), {**row, "message": advice}, ADVISOR, on_side=True)
             case _:
                 pass
         answered = [
