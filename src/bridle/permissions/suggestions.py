@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bridle.permissions import command_parts
 from bridle.permissions.files import paths
-from bridle.permissions.tool_names import BY_SUBJECT, EDITORS, FETCH, READERS, SHELL
+from bridle.permissions.tool_names import BY_SUBJECT, EDIT, EDITORS, FETCH, READ, READERS, SHELL
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate, RuleValue
 from bridle.types.shell import Part
@@ -53,10 +53,8 @@ def _every_rule(case: Case) -> list[RuleValue]:
             continue
         if not part.harmless and command_parts.allowing(case, part) is None:
             found.append({"toolName": SHELL, "ruleContent": _rule_content(part)})
-        found += _file_rules("Edit", part.redirects)
-        found += _file_rules(
-            "Read", (each for each in part.reads if not paths.is_within(case, each, readable))
-        )
+        found += _file_rules(EDIT, part.redirects)
+        found += _file_rules(READ, (each for each in part.reads if not paths.is_within(case, each, readable)))
     return [rule for index, rule in enumerate(found) if rule not in found[:index]]
 
 

@@ -8,6 +8,7 @@ import msgspec
 from bridle.commands.pages.code import code_block, highlighted
 from bridle.commands.pages.html import Html, el
 from bridle.commands.pages.images import image
+from bridle.tools.catalog import traits_of
 
 _SUBJECTS = (
     "command", "file_path", "notebook_path", "pattern", "query", "url", "description", "skill", "prompt",
@@ -38,10 +39,10 @@ def _inside(name: str, given: Mapping[str, Any], result: Any, data: Any) -> Iter
 
 
 def _input(name: str, given: Mapping[str, Any]) -> Html:
-    match name, given:
-        case "Bash", {"command": str() as command}:
+    match traits_of(name).kind, given:
+        case "command", {"command": str() as command}:
             return code_block(command, "bash")
-        case "Write", {"content": str() as content, "file_path": str() as path}:
+        case "write", {"content": str() as content, "file_path": str() as path}:
             return code_block(content, path)
         case _:
             shown = msgspec.json.format(msgspec.json.encode(given), indent=2).decode()
