@@ -12,6 +12,9 @@ from bridle.tools.files.write import TOOL as WRITE
 from bridle.types.command import Says
 from tests.fakes.browser import open_page
 from tests.fakes.commanded import Commanded
+from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.program import Program
+from tests.fakes.sse import tool_use
 
 _HOSTILE = (
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -80,3 +83,21 @@ async def test_usage_is_a_page_with_charts_in_a_real_browser(tmp_path: Path):
     for words in ("$ per day and model", "By source", "cache hit rate", "context over time", "second prompt"):
         assert words.lower() in seen.lower(), words
     assert seen.count("<svg") >= 4 and "<script" not in seen
+
+
+async def test_agents_stand_inside_the_call_that_started_them(tmp_path: Path):
+    agent = {"description": "look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+    script = [
+        step(tool_use("Agent", "c1", run_in_background=False, **agent), when='"go"'),
+        step("All done.", when='"tool_use_id":"c1"'),
+        step("I saw a **barn**.", when="Look around."),
+    ]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "go")
+        done = await program.run("-p", "--continue", "/export --html talk")
+    page = program.project / "talk.html"
+    assert page.exists(), done
+    seen = await open_page(page, "--dump-dom")
+    nested = seen.partition('class="nested"')[2]
+    assert "Look around." in nested and "<strong>barn</strong>" in nested and "All done." in nested
