@@ -11,6 +11,7 @@ from bridle.config.model_names import OwnModels
 from bridle.config.problems import KeyPath, dotted
 from bridle.config.source_limits import waiting
 from bridle.config.state import is_trusted, trust_root
+from bridle.config.validate import check
 from bridle.host.files import read_bytes
 
 _STRICTEST = "plan"
@@ -168,8 +169,6 @@ def _named(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str])
 
 
 def _whats(values: dict[str, Any]) -> list[Any]:
-    from bridle.config.validate import check
-
     return [what for _, what in all_items(check(values)[0])]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from bridle.cli.background.job_lookup import all_jobs, find_job, is_live, title_of
+from bridle.cli.background.job_start import session_facts
 from bridle.cli.background.launch_settings import LaunchSettings, launch_settings
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
@@ -111,8 +112,6 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: LaunchSettings)
     Raises:
         JobError: it runs, or cannot be started.
     """
-    from bridle.cli.background.job_start import session_facts
-
     if is_live(facts):
         raise JobError(f"{facts['id']} is running: stop it first.")
     if not os.path.isdir(facts["cwd"]):

@@ -10,15 +10,19 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.config.mcp.entry import read_entry
+from bridle.config.options import SessionOptions
 from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
 from bridle.host.stdio import complain
 from bridle.mcp.session_snapshot import Snapshot, answer
 from bridle.session.parts.mcp_endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
+from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.types.errors import CommandLineError, McpError, UsageError
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
+from bridle.types.services.mcp import Server
 
 _LARGEST = 64 * 1024 * 1024
 _LOOK_SECONDS = 10.0
@@ -88,10 +92,8 @@ async def _call(
     env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
-    from bridle.config.options import SessionOptions
     from bridle.session.host import Host
     from bridle.session.open import open_session
-    from bridle.session.parts.outside_calls import OutsideCalls
 
     tool = snapshot.tool(words[0])
     config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}
@@ -106,8 +108,6 @@ async def _call(
 
 async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]) -> Any:
     from bridle.cli.mcp.folder_servers import look, running
-    from bridle.config.mcp.entry import read_entry
-    from bridle.types.services.mcp import Server
 
     name = snapshot.server(words[0])
     server = Server(name=name, config=read_entry(name, snapshot.configs[name], env), scope="dynamic")

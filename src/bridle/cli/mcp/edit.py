@@ -12,6 +12,7 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.mcp.entry import read_entry
 from bridle.config.mcp.servers import desktop_config_path, read_desktop_config
+from bridle.host.stdio import ask_secret
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.services.mcp import Server
@@ -169,8 +170,6 @@ def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> N
     if not secret:
         if not os.isatty(0):
             raise UsageError("--client-secret needs a terminal to type it at, or MCP_CLIENT_SECRET")
-        from bridle.host.stdio import ask_secret
-
         secret = ask_secret("Client secret: ")
     server = Server(name=name, config=read_entry(name, raw, env), scope="user")
     from bridle.mcp.auth.authorizers import Authorizers

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.remote_sessions import Remote, Remotes
+from bridle.frontends.remote.access import letter_token
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 
@@ -54,8 +55,6 @@ def read_address(text: str) -> Remote:
     Raises:
         UsageError: it is none.
     """
-    from bridle.frontends.remote.access import letter_token
-
     try:
         parts = urlsplit(text.strip())
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

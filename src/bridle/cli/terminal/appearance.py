@@ -4,6 +4,7 @@ import os.path
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bridle.config.problems import Problem
 from bridle.config.schema import SECONDS, Settings, SpinnerVerbs
 from bridle.frontends.tui.render.status import VERBS
 from bridle.frontends.tui.style.colors import Rgb
@@ -47,7 +48,6 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
     if not wanted.startswith("custom:") or choices.is_closed(setup.options, setup.env):
         return None
     # Most have no such file.
-    from bridle.config.problems import Problem
     from bridle.extensions.roots import roots_of, whereabouts
     from bridle.extensions.themes import find_theme
     from bridle.session.parts.extensions import open_index

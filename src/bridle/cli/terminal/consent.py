@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridle.config import approvals, schedules
+from bridle.config.mcp.variables import approve_variables, given_variables, withheld
 from bridle.config.state import trust_root
-from bridle.config.trust import brought_by, trust
+from bridle.config.trust import approve_all_content, brought_by, trust, unapproved
+from bridle.context.instructions import load
 from bridle.frontends.tui.app import GUARD_SECONDS, App
 from bridle.host.files import read_bytes
 from bridle.session import choices, permission_choices
@@ -51,8 +54,6 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     Raises:
         ConfigError: the answer cannot be written down.
     """
-    from bridle.config.trust import approve_all_content, unapproved
-
     changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd, servers=False)
     if not changed:
         return False
@@ -86,9 +87,7 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
         return
     if not is_any_configured(setup.config.inputs, env):
         return
-    from bridle.config import approvals
     from bridle.config.mcp.servers import ServerSources, find_servers
-    from bridle.config.mcp.variables import approve_variables, given_variables, withheld
     from bridle.frontends.tui.dialogs.consent import approve_server
 
     sources = ServerSources(config=setup.config, env=env, trusted=setup.trusted, attended=True)
@@ -119,8 +118,6 @@ async def ask_for_schedules(app: App, setup: Setup) -> None:
     Raises:
         ConfigError: the answer cannot be written down.
     """
-    from bridle.config import schedules
-
     env, cwd = setup.env, setup.cwd
     if (
         not setup.trusted
@@ -153,9 +150,6 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
     Raises:
         ConfigError: the answer cannot be written down.
     """
-    from bridle.config import approvals
-    from bridle.context.instructions import load
-
     if choices.is_closed(setup.options, setup.env):
         return
     roots = choices.choose_roots(setup.options, setup.config, setup.cwd, trusted=setup.trusted)

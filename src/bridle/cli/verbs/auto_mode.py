@@ -10,12 +10,17 @@ import msgspec
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.config import edit
 from bridle.config.load import Config, load
+from bridle.config.options import SessionOptions
 from bridle.host.paths import config_home
 from bridle.permissions.auto.prompt import LARGEST_RULES, prompt
 from bridle.permissions.auto.rules import DEFAULTS, SECTIONS, AutoRules, merged, own_rules, to_json
 from bridle.session.setup import Setup
+from bridle.types.block import text_block, text_of
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.history import History
+from bridle.types.model import Completed, ModelRequest
 
 _ANSWER_TOKENS = 4_000
 
@@ -41,7 +46,6 @@ def critique(given: ParsedArguments, env: Mapping[str, str]) -> int:
         UsageError: the rules or the model cannot be used for that.
         ProviderError: the model cannot be reached.
     """
-    from bridle.config.options import SessionOptions
     from bridle.providers import catalog
     from bridle.session.prepare import set_up
 
@@ -61,9 +65,6 @@ def critique(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 async def _review(own: AutoRules, setup: Setup) -> str:
     from bridle.session.parts.provider import provider_of
-    from bridle.types.block import text_block, text_of
-    from bridle.types.history import History
-    from bridle.types.model import Completed, ModelRequest
 
     asked = f"The built-in rules:\n{_listed(DEFAULTS)}\n\nThe developer's rules:\n{_listed(own)}"
     request = ModelRequest(
@@ -91,8 +92,6 @@ def reset(given: ParsedArguments, env: Mapping[str, str]) -> int:
         UsageError: not interactive, and -y was not given.
         ConfigError: the settings file cannot be used.
     """
-    from bridle.config import edit
-
     path = os.path.join(config_home(env), "settings.json")
     if not given.on("yes") and not _confirmed(path):
         return say("Nothing was changed.\n")

@@ -10,6 +10,7 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config import edit, explain
 from bridle.config.feature_settings import checked, key_of
+from bridle.config.json_schema import settings_schema
 from bridle.config.load import Config, load
 from bridle.config.validate import check
 from bridle.host.paths import config_home
@@ -42,8 +43,6 @@ def list_values(given: ParsedArguments, env: Mapping[str, str]) -> int:
 def print_schema(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the schema of settings files."""
     del given
-    from bridle.config.json_schema import settings_schema
-
     return say(_pretty(settings_schema(_rows(env))))
 
 

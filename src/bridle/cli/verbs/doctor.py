@@ -12,6 +12,7 @@ from bridle.commands.queries.doctor import Check, DoctorContext, run_checks
 from bridle.commands.queries.hook_problems import hook_faults
 from bridle.commands.reports import checks_text
 from bridle.config.options import SessionOptions
+from bridle.frontends.remote.access import listen_address
 from bridle.session import permission_choices
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
@@ -43,7 +44,6 @@ def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
 
 def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
     from bridle.commands.queries.security import SecurityContext, security_checks
-    from bridle.frontends.remote.access import listen_address
 
     rules, complaints = permission_choices.choose_rules(setup.options, setup.config, trusted=setup.trusted)
     host, port = listen_address(setup.env)

@@ -11,14 +11,19 @@ from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.models import PASSED_ON
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.providers import catalog, fallbacks, gateway
+from bridle.providers import catalog, fallbacks, gateway, vendors
 from bridle.providers.model_listing import Choice, ModelListing, offer, offers
 from bridle.providers.nearest import did_you_mean_model
 from bridle.session.model_choices import choose_fallbacks
+from bridle.session.parts.provider import provider_of
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
+from bridle.types.block import text_of
 from bridle.types.errors import UsageError
+from bridle.types.history import History
+from bridle.types.model import Completed, ModelRequest, ToolDefinition
 from bridle.types.nearest import did_you_mean
+from bridle.types.usage import Usage
 
 _PASSED_ON = tuple(name.lstrip("-") for name in PASSED_ON)
 
@@ -30,8 +35,6 @@ def list_models(given: ParsedArguments, env: Mapping[str, str]) -> int:
         UsageError: there is no such vendor.
     """
     setup, vendor, everything = _set_up(given, env), given.text("vendor"), given.on("all")
-    from bridle.providers import vendors
-
     if vendor is not None and vendors.find(vendor) is None:
         known = [row.name for row in vendors.VENDORS if row.name != "custom"]
         hint = did_you_mean(vendor, known) or f": use one of {', '.join(known)}"
@@ -95,12 +98,6 @@ def test_model(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 async def _ask(setup: Setup, model: str) -> dict[str, Any]:
     """One request with a tool, and what came of it."""
-    from bridle.session.parts.provider import provider_of
-    from bridle.types.block import text_of
-    from bridle.types.history import History
-    from bridle.types.model import Completed, ModelRequest, ToolDefinition
-    from bridle.types.usage import Usage
-
     own = _choice(setup).own
     known = catalog.find(model, own)
     schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from bridle.cli.args import parse
+from bridle.cli.options import session_options
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.stdio import complain
 from bridle.providers.cassette import Rule
@@ -50,9 +52,7 @@ def run_replay(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def _run(argv: list[str], env: Mapping[str, str], around: Callable[[Provider], Provider]) -> int:
-    from bridle.cli.args import parse
     from bridle.cli.headless.print_mode import run_print
-    from bridle.cli.options import session_options
 
     args = parse(argv)
     if not (args.on("print") or args.text("output-format") == "stream-json"):

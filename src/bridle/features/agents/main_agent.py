@@ -8,6 +8,9 @@ import msgspec
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
+from bridle.features.agents.coordinator import COORDINATOR
+from bridle.features.agents.definitions import read_agents
+from bridle.features.agents.memory import memory_prompt
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
@@ -60,8 +63,6 @@ def coordinator(env: Mapping[str, str]) -> AgentDefinition | None:
     """The agent that only leads others, where a variable asks for it."""
     if not is_coordinating(env):
         return None
-    from bridle.features.agents.coordinator import COORDINATOR
-
     return COORDINATOR
 
 
@@ -71,8 +72,6 @@ def flag_agents(text: str) -> tuple[AgentDefinition, ...]:
     Raises:
         UsageError: it cannot be read, or an agent in it cannot be used.
     """
-    from bridle.features.agents.definitions import read_agents
-
     if not text.lstrip().startswith("{"):
         try:
             with open(os.path.expanduser(text), encoding="utf-8") as file:
@@ -91,8 +90,6 @@ def flag_agents(text: str) -> tuple[AgentDefinition, ...]:
 
 def agent_prompt(definition: AgentDefinition, *, cwd: str, env: Mapping[str, str], trusted: bool) -> str:
     """The system prompt of a main thread that is an agent."""
-    from bridle.features.agents.memory import memory_prompt
-
     return definition.prompt.strip() + memory_prompt(definition, cwd=cwd, env=env, trusted=trusted)
 
 

@@ -3,14 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from bridle.config.schema import BridleBudgets
 from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
-from bridle.features.budgets.ledger import ledger_path
+from bridle.features.budgets.ledger import Ledger, Refusal, ledger_path
 from bridle.features.context import FeatureContext
 from bridle.host.git.repository import find_root
 from bridle.transcripts.usage.model_calls import source_of_call
@@ -29,9 +28,6 @@ from bridle.types.model import (
     Started,
 )
 from bridle.types.usage import Usage
-
-if TYPE_CHECKING:
-    from bridle.features.budgets.ledger import Ledger
 
 _SAFETY = 1.15
 """Estimates of a request may be this much too small before the first answer."""
@@ -125,8 +121,6 @@ class MeteredProvider:
         await self._inner.close()
 
     async def _reserve(self, ledger: "Ledger", request: ModelRequest) -> int:
-        from bridle.features.budgets.ledger import Refusal
-
         charge = self._most(request)
         deadline = time.monotonic() + self._patience
         pause = _FIRST_PAUSE
@@ -170,8 +164,6 @@ class MeteredProvider:
 
     def _ledger(self) -> "Ledger":
         if self._open is None:
-            from bridle.features.budgets.ledger import Ledger
-
             self._open = Ledger(self._path)
         return self._open
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridle.config.schema import Worktree
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
 from bridle.types.services.service import Service
@@ -59,8 +60,6 @@ class WorktreesFeature(Feature):
 
 
 def open_worktrees(context: FeatureContext) -> WorktreesFeature:
-    from bridle.config.schema import Worktree
-
     wanted = context.config.settings.worktree or Worktree()
     return WorktreesFeature(
         WorktreeOptions(

@@ -10,6 +10,7 @@ from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
+from bridle.types.hooks.environment import DirectoryAdded
 from bridle.types.model import Thinking
 from bridle.types.permission import MODES, Mode
 from bridle.types.variables import is_on
@@ -125,8 +126,6 @@ async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str
     if path not in roots:
         workspace.roots = (*workspace.roots, path)
         if dispatcher.runtime.hooks.listens_to("DirectoryAdded"):
-            from bridle.types.hooks.environment import DirectoryAdded
-
             await dispatcher.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))
     return {}
 
