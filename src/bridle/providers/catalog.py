@@ -104,7 +104,7 @@ def with_declared(own: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str
     """The user's `bridleModels` with what variables say that models can do."""
     if not any(name.endswith("_SUPPORTED_CAPABILITIES") for name in env):
         return own
-    from bridle.providers.declared import declared  # Only deployments with names of their own need it.
+    from bridle.providers.own_models import declared  # Only deployments with names of their own need it.
 
     return {**declared(env), **own}
 

@@ -212,7 +212,7 @@ class HttpProvider:
         """What a response says about limits on use, where that is news."""
         if "anthropic-ratelimit-unified-status" not in headers:
             return None
-        from bridle.providers.rate_limits import limit_of
+        from bridle.providers.usage import limit_of
 
         limit = limit_of(headers)
         if limit is None or limit == self._limit:
@@ -275,7 +275,7 @@ def _counted(event: _Counted, sent: Request, window: int) -> _Counted:
     usage: Mapping[str, Any] = event.message["usage"]
     if any(usage.get(name) for name in _COUNTS):
         return event
-    from bridle.providers.usage_estimate import guessed
+    from bridle.providers.usage import guessed
 
     return guessed(event, len(sent.body), window)
 

@@ -1,5 +1,6 @@
-"""What users say of models in the setting `bridleModels`."""
+"""What users say of models, in the setting `bridleModels` and in variables."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -7,6 +8,10 @@ from msgspec import Struct
 
 from bridle.providers.facts import ALL_EFFORTS, Access, Model, ThinkingStyle
 from bridle.types.errors import ConfigError
+
+_FAMILIES = ("FABLE", "OPUS", "SONNET", "HAIKU")
+_VARIABLES = ("ANTHROPIC_CUSTOM_MODEL_OPTION", *(f"ANTHROPIC_DEFAULT_{name}_MODEL" for name in _FAMILIES))
+_SUFFIX = "_SUPPORTED_CAPABILITIES"
 
 
 class _Entry(Struct, rename="camel", forbid_unknown_fields=False):
@@ -97,3 +102,21 @@ def _reached(model: Model, given: _Entry) -> dict[str, Any]:
         # Another address must not be given Anthropic's key.
         found["vendor"] = "custom"
     return found
+
+
+def declared(env: Mapping[str, str]) -> dict[str, Any]:
+    """Entries like those of `bridleModels`, one for each model that a variable tells of."""
+    found: dict[str, Any] = {}
+    for variable in _VARIABLES:
+        name, listed = env.get(variable, "").strip(), env.get(variable + _SUFFIX, "")
+        if name and listed:
+            found[name] = _declared_entry({word.strip().lower() for word in listed.split(",")})
+    return found
+
+
+def _declared_entry(able: set[str]) -> dict[str, Any]:
+    efforts = ["low", "medium", "high"] if able & {"effort", "xhigh_effort", "max_effort"} else []
+    efforts += ["xhigh"] if "xhigh_effort" in able else []
+    efforts += ["max"] if "max_effort" in able else []
+    thinking = "adaptive" if "adaptive_thinking" in able else "budget" if "thinking" in able else "none"
+    return {"efforts": efforts, "thinking": thinking}

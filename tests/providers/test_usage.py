@@ -4,7 +4,7 @@ import pytest
 
 from bridle.providers.connect import home_provider
 from bridle.providers.http_provider import HttpProvider
-from bridle.providers.rate_limits import limit_of
+from bridle.providers.usage import limit_of
 from bridle.types.errors import ProviderError
 from bridle.types.history import History
 from bridle.types.model import LimitReported, ModelRequest
