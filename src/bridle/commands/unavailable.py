@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from bridle.commands.context import CommandContext
-from bridle.types.command import CommandResult, Says
+from bridle.types.command import CommandResult, Says, Shows
 
 _Run = Callable[[str, CommandContext], Awaitable[CommandResult]]
 
@@ -16,11 +16,17 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
     return run
 
 
-login = _says(
+_LOGIN = (
     "bridle uses API keys: run bridle auth login <vendor>, or set ANTHROPIC_API_KEY or another vendor's key. "
-    "bridle docs models lists the vendors. No key? Try bridle --model offline.",
-    is_error=False,
+    "bridle docs models lists the vendors. No key? Try bridle --model offline."
 )
+
+
+async def login(arguments: str, context: CommandContext) -> CommandResult:
+    """The menu of ways to a model, where there is a terminal."""
+    del arguments, context
+    return Shows(view="login", text=_LOGIN)
+
 
 artifacts = _says("Published pages need the vendor's cloud; /export writes the conversation to a file.")
 autofix = _says("Watching pull requests needs the vendor's cloud; run bridle -p in your own CI instead.")

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,9 @@ from bridle.config.state import trust_root
 from bridle.config.trust import approve_all_content, brought_by, trust, unapproved
 from bridle.context.instructions import load
 from bridle.frontends.tui.app import GUARD_SECONDS, App
+from bridle.frontends.tui.render.call import short_path
 from bridle.host.files import read_bytes
+from bridle.host.paths import config_home
 from bridle.session import choices, permission_choices
 from bridle.session.parts.briefing import instruction_scope
 from bridle.session.setup import Setup
@@ -29,23 +31,24 @@ _MOST_SCHEDULES = 50
 _WAITING = "waits for your approval"
 
 
-async def ask_for_trust(app: App, setup: Setup) -> bool:
-    """Whether the user trusts the folder; the dialog lists what it brings.
+async def ask_for_trust(app: App, setup: Setup, warn: Callable[[str], None]) -> Mapping[str, str] | None:
+    """The environment in which the folder is trusted, None where the user does not trust it.
 
-    Raises:
-        ConfigError: the folder cannot be trusted for good.
+    Where that cannot be saved, the folder is trusted for this run.
     """
     from bridle.frontends.tui.dialogs.consent import trust_folder
 
     brought = await asyncio.to_thread(brought_by, setup.env, setup.cwd)
     picked = await _ask(app, trust_folder(trust_root(setup.env, setup.cwd), brought))
     if picked != "trust":
-        return False
+        return None
     try:
         await asyncio.to_thread(trust, setup.env, setup.cwd, given=None)
     except OSError as error:
-        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
-    return True
+        folder = short_path(config_home(setup.env), "")
+        warn(f"Can't save trust in {folder} ({error.strerror}): this folder is trusted for this run only.")
+        return {**setup.env, "BRIDLE_TRUST_FOLDER": trust_root(setup.env, setup.cwd)}
+    return setup.env
 
 
 async def ask_for_changes(app: App, setup: Setup) -> bool:
@@ -64,7 +67,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     try:
         await asyncio.to_thread(approve_all_content, setup.env, setup.cwd, servers=False)
     except OSError as error:
-        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
+        raise ConfigError(f"can't save trust in {config_home(setup.env)}: {error.strerror}") from error
     return True
 
 

@@ -21,6 +21,7 @@ from bridle.cli.terminal.consent import (
     ask_for_trust,
     choose_session,
 )
+from bridle.cli.terminal.first_run import NO_KEY, ask_for_login, lacks_key
 from bridle.cli.terminal.session_view import SessionView
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
@@ -79,6 +80,8 @@ class _TerminalRun:
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
+        self._farewell = ""
+        """What is said instead of how to resume."""
         self._listed: ListedSession | None = None
         self._jobs: SessionJobs | None = None
 
@@ -113,7 +116,9 @@ class _TerminalRun:
                 await listed.close()
         finally:
             terminal.close()
-        if self._resumable or self._jobs is not None:
+        if self._farewell:
+            say(self._farewell)
+        elif self._resumable or self._jobs is not None:
             say(self._parting())
         return code
 
@@ -131,10 +136,12 @@ class _TerminalRun:
             await self._serve(app, keymap)
             return
         if not is_trusted(setup.env, setup.cwd):
-            if not await ask_for_trust(app, setup):
+            trusting = await ask_for_trust(app, setup, self._warn)
+            if trusting is None:
+                self._farewell = f"{setup.cwd} is not trusted, so nothing was started.\n"
                 app.end(1)
                 return
-            setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
+            setup = self._setup = set_up(setup.options, trusting, cwd=setup.cwd)
         elif await ask_for_changes(app, setup):
             setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         agreed = self._listed is not None and self._listed.has_agreed
@@ -146,6 +153,11 @@ class _TerminalRun:
             app.end(0)
             return
         setup = self._setup = chosen
+        if setup.options.job is None and lacks_key(setup):
+            ready = await ask_for_login(app, setup)
+            if ready is None:
+                self._warn(NO_KEY)
+            setup = self._setup = ready or setup
         await ask_for_servers(app, setup)
         await ask_for_schedules(app, setup)
         await ask_for_imports(app, setup)

@@ -21,6 +21,24 @@ _FIRST: Mapping[str, str] = {
 """Models to start with that are not the first of their vendor's list."""
 
 
+_PREFIXES = (
+    ("sk-ant-", "anthropic"),
+    ("sk-or-", "openrouter"),
+    ("sk-proj-", "openai"),
+    ("sk-svcacct-", "openai"),
+    ("AIza", "gemini"),
+    ("gsk_", "groq"),
+    ("xai-", "xai"),
+    ("fw_", "fireworks"),
+    ("csk-", "cerebras"),
+    ("nvapi-", "nvidia"),
+    ("hf_", "huggingface"),
+    ("tgp_", "together"),
+    ("sk-", "openai"),
+)
+"""How the keys of vendors begin, the longest first."""
+
+
 class VendorKey(Struct, frozen=True):
     """A vendor with a key."""
 
@@ -78,6 +96,11 @@ def is_home_usable(env: Mapping[str, str], *, helper: str | None = None) -> bool
 
 _HOME = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_MODEL")
 """Variables that say where the default model is, whatever keys there are."""
+
+
+def vendor_of_key(key: str) -> str | None:
+    """The vendor whose keys look like this one."""
+    return next((vendor for prefix, vendor in _PREFIXES if key.startswith(prefix)), None)
 
 
 def _can_work(row: Row) -> bool:

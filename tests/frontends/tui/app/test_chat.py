@@ -258,6 +258,7 @@ async def test_the_folder_is_trusted_before_anything_runs(tmp_path: Path):
 async def test_a_folder_that_is_not_trusted_is_left(tmp_path: Path):
     async with bridle(tmp_path, trusted=False) as terminal:
         await terminal.until_text(_ARMED)
+        assert "bridle will be able to read, edit and run files here." in terminal.emulator.text
         terminal.type("\x1b")
         assert await terminal.ended() == 1
         assert terminal.settings() == terminal.before

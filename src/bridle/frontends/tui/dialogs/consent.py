@@ -26,8 +26,9 @@ def trust_folder(root: str, brought: Sequence[TrustItem]) -> Confirm:
     def body(width: int) -> list[Line]:
         rows = [*paragraph(reveal(root), width, _BOLD), ()]
         if not brought:
-            said = "Nothing in it runs automatically today, but it may bring hooks, servers and rules later."
+            said = "bridle will be able to read, edit and run files here."
             return [*rows, *paragraph(said, width)]
+        rows += paragraph("bridle will be able to read, edit and run files here.", width)
         rows += paragraph("If you trust it, this counts from now on; changes are asked about again:", width)
         return [*rows, *_listed(brought, root, width)]
 

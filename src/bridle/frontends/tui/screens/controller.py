@@ -61,6 +61,8 @@ class ScreenController:
                 self._app, cwd=self._session.cwd, env=self._env, current=self._session.id
             )
             return Says() if chosen is None else await self._resume(chosen)
+        if wanted.view == "login":
+            return await self._log_in(wanted.text)
         if wanted.view == "theme" and wanted.arguments:
             self._use_theme(wanted.arguments)
             return Says(wanted.text)
@@ -94,6 +96,19 @@ class ScreenController:
         finally:
             following.cancel()
         return Says() if chosen is None else await self._do(chosen)
+
+    async def _log_in(self, text: str) -> CommandResult:
+        """Let the user add a key or choose another way to a model, and use it."""
+        from bridle.frontends.tui.login import log_in
+
+        context = self._context()
+        chosen = await log_in(self._app, settings=context.settings.config().settings, env=context.env)
+        if chosen is None:
+            return Says(text)
+        kept = "" if chosen.saves else " s"
+        result = await self._run_all((f"/model {chosen.model}{kept}",)) if chosen.model else Says()
+        said = result.text if isinstance(result, Says) else ""
+        return Says("\n".join(filter(None, (chosen.said, said))))
 
     async def transcript(self) -> None:
         """Show the whole conversation."""
