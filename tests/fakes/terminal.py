@@ -1,6 +1,7 @@
 """A terminal for tests: an emulator, an output that feeds it, and programs that run in a real one."""
 
 import asyncio
+import codecs
 import contextlib
 import fcntl
 import os
@@ -211,6 +212,7 @@ class PtyProgram:
         self._size = size
         self.emulator = Emulator(*size)
         self._typed = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.output = b""
         """Every byte that was written."""
         self.is_gone = False
@@ -321,7 +323,7 @@ class PtyProgram:
             self.is_gone = True
             asyncio.get_running_loop().remove_reader(self._master)
         self.output += data
-        text = data.decode("utf-8", "replace")
+        text = self._decoder.decode(data)
         for question, answer in self._answers.items():
             if question in text:
                 self.type(answer)

@@ -61,7 +61,9 @@ CATALOG: tuple[Listing, ...] = (
         "add_folder",
         "[--user|--project|--local] <path>",
     ),
-    Listing("agents", "Show the agents and how to write one", _PARTS, "agents", "[name on|off]"),
+    Listing(
+        "agents", "Show the agents and how to write one", _PARTS, "agents", "[name on|off]", at_once=True
+    ),
     Listing("auto-mode-setup", "Draft the rules of auto mode for this project", _PROMPT, "auto_mode_setup"),
     Listing(
         "autocompact",
@@ -79,6 +81,7 @@ CATALOG: tuple[Listing, ...] = (
         "aside",
         "<question>",
         reach="person",
+        at_once=True,
     ),
     Listing(
         "feedback",
@@ -98,7 +101,15 @@ CATALOG: tuple[Listing, ...] = (
         ("reset", "new"),
         reach="person",
     ),
-    Listing("color", "Mark the session with a color", _SCREEN, "color", "[color|default]", choices=_COLORS),
+    Listing(
+        "color",
+        "Mark the session with a color",
+        _SCREEN,
+        "color",
+        "[color|default]",
+        choices=_COLORS,
+        at_once=True,
+    ),
     Listing(
         "compact",
         "Replace the conversation by a summary",
@@ -122,11 +133,12 @@ CATALOG: tuple[Listing, ...] = (
         "[key=value …]",
         ("settings",),
         completes=True,
+        at_once=True,
     ),
     Listing(
         "context", "Show what fills the window", _REPORT, "context", "[all]", choices=("all",), at_once=True
     ),
-    Listing("copy", "Copy an answer", _FILES, "copy", "[number] [file]"),
+    Listing("copy", "Copy an answer", _FILES, "copy", "[number] [file]", at_once=True),
     Listing(
         "cost",
         "Show what was used and what it cost",
@@ -140,7 +152,14 @@ CATALOG: tuple[Listing, ...] = (
     Listing(
         "docs", "Read and search the documentation", _DOCS, "docs", "[topic]", completes=True, at_once=True
     ),
-    Listing("doctor", "Check the installation and the settings", _REPORT, "doctor", aliases=("checkup",)),
+    Listing(
+        "doctor",
+        "Check the installation and the settings",
+        _REPORT,
+        "doctor",
+        aliases=("checkup",),
+        at_once=True,
+    ),
     Listing(
         "effort",
         "Choose how hard the model thinks",
@@ -148,6 +167,7 @@ CATALOG: tuple[Listing, ...] = (
         "effort",
         "[level|auto|status]",
         choices=_EFFORTS,
+        at_once=True,
     ),
     Listing("exit", "Leave", _CONVERSATION, "leave", aliases=("quit",), at_once=True),
     Listing(
@@ -172,7 +192,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("heapdump", "Write down what fills the memory", _FILES, "heap", hidden=True),
     Listing("help", "List the commands", _REPORT, "show_help", "[command]", at_once=True),
-    Listing("hooks", "Show the hooks and where they come from", _PARTS, "hooks"),
+    Listing("hooks", "Show the hooks and where they come from", _PARTS, "hooks", at_once=True),
     Listing(
         "ide",
         "Link the session to an editor",
@@ -215,8 +235,16 @@ CATALOG: tuple[Listing, ...] = (
         "[all|stub id|drop id|hold id|release id]",
         choices=("all", "stub", "drop", "hold", "release"),
     ),
-    Listing("memory", "Show the instruction files", _PARTS, "memory", "[on|off]", choices=("on", "off")),
-    Listing("model", "Choose the model", _MODEL, "model", "[model] [s]", completes=True),
+    Listing(
+        "memory",
+        "Show the instruction files",
+        _PARTS,
+        "memory",
+        "[on|off]",
+        choices=("on", "off"),
+        at_once=True,
+    ),
+    Listing("model", "Choose the model", _MODEL, "model", "[model] [s]", completes=True, at_once=True),
     Listing("output-style", "Choose how answers are written", _SETTINGS, "output_style", "[name]"),
     Listing(
         "permissions",
@@ -226,6 +254,7 @@ CATALOG: tuple[Listing, ...] = (
         "[allow|ask|deny|remove] [rule] [scope]",
         ("allowed-tools",),
         choices=("allow", "ask", "deny", "remove"),
+        at_once=True,
     ),
     Listing(
         "pin",
@@ -319,6 +348,7 @@ CATALOG: tuple[Listing, ...] = (
         _PARTS,
         "skills",
         "[name on|name-only|user-invocable-only|off]",
+        at_once=True,
     ),
     Listing("status", "Show version, model, login and settings", _REPORT, "status", at_once=True),
     Listing("statusline", "Have a status line written", _PROMPT, "status_line", "[what it should show]"),
@@ -331,7 +361,16 @@ CATALOG: tuple[Listing, ...] = (
         "terminal_setup",
         screen_only=True,
     ),
-    Listing("theme", "Choose the colors", _SCREEN, "theme", "[name]", completes=True, screen_only=True),
+    Listing(
+        "theme",
+        "Choose the colors",
+        _SCREEN,
+        "theme",
+        "[name]",
+        completes=True,
+        screen_only=True,
+        at_once=True,
+    ),
     Listing(
         "tui",
         "Choose scrollback or full screen",

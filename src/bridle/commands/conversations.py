@@ -5,6 +5,7 @@ import asyncio
 from bridle.commands.context import CommandContext
 from bridle.commands.session_switch import name_session
 from bridle.commands.side_questions import ask_aside
+from bridle.context.compaction_report import Dropped
 from bridle.context.context_items import Item
 from bridle.engine.compaction import pins
 from bridle.engine.compaction.compact import CompactionFailed
@@ -192,9 +193,20 @@ def report_text(done: Compacted) -> str:
     """What a compaction took out of the window, the costliest first."""
     left = "" if done.tokens_after is None else f" to {done.tokens_after:,}"
     first = f"Compacted {done.tokens_before:,} tokens{left}."
-    rows = [f"- {gone.count:,} {gone.kind}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
+    if done.tokens_after is not None and done.tokens_after >= done.tokens_before:
+        first = f"Compacting saved nothing: {done.tokens_before:,} tokens before, {done.tokens_after:,} now."
+    rows = [f"- {_counted(gone)}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
     parts = [first, *(["Dropped:\n\n" + "\n".join(rows)] if rows else [])]
     return "\n\n".join([*parts, "/compacted shows what it kept; /uncompact takes it back."])
+
+
+def _counted(gone: Dropped) -> str:
+    """`1 answer`, `3 results of Bash`, `2 thinking blocks`."""
+    if gone.kind == "thinking":
+        return f"{gone.count:,} thinking {'block' if gone.count == 1 else 'blocks'}"
+    first, _, rest = gone.kind.partition(" ")
+    name = first.removesuffix("s") if gone.count == 1 else first
+    return f"{gone.count:,} {name} {rest}".rstrip()
 
 
 def _has_id(info: SessionInfo, text: str) -> bool:

@@ -137,7 +137,7 @@ async def rewind_to(uuid: str, what: Restore, context: CommandContext, *, focus:
     if what in ("both", "conversation"):
         context.session.go_back(entries[:at])
         context.session.swap(measured=None)
-        done.append("The conversation ends before that prompt.")
+        done.append("Rewound the conversation.")
     return " ".join(done)
 
 
@@ -148,14 +148,10 @@ async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> 
             raise UsageError("Files are not kept in this session: set fileCheckpointingEnabled to true.")
         return "Files stay as they are: none are kept in this session."
     done = await checkpoints.rewind(uuid)
-    skipped = (
-        f" {len(done.skipped_links)} were left alone because they lead elsewhere."
-        if done.skipped_links
-        else ""
-    )
-    return (
-        f"{len(done.files_changed)} files are as they were (+{done.insertions} -{done.deletions}).{skipped}"
-    )
+    links = len(done.skipped_links)
+    skipped = f" Left {links} {'link' if links == 1 else 'links'} alone." if links else ""
+    files = len(done.files_changed)
+    return f"Restored {files:,} {'file' if files == 1 else 'files'}.{skipped}"
 
 
 async def _sum_up(

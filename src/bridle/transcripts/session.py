@@ -69,6 +69,8 @@ class Session:
         self.entrypoint = entrypoint
         self.title: str | None = None
         """The name that the user gave it during this process."""
+        self.color: str | None = None
+        """The colour that marks it, given during this process."""
         self.team: tuple[str, str] | None = None
         """The team that this whole conversation is a member's of, and the member's name."""
         self.worktree: str | None = None
@@ -313,7 +315,7 @@ class Session:
         """Switch to another conversation in its own file; model, mode and rules stay as they are."""
         self.close()
         self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
-        self.title, self.worktree = other.title, other.worktree
+        self.title, self.worktree, self.color = other.title, other.worktree, other.color
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
         self._ids = None
@@ -358,6 +360,8 @@ class Session:
         """Write a line that is not part of the conversation."""
         if entry["type"] == "custom-title":
             self.title = entry["customTitle"]
+        elif entry["type"] == "agent-color":
+            self.color = entry["agentColor"]
         self._writer.append([entry])
 
     def record_cost(

@@ -264,7 +264,7 @@ DIALOGS: Sequence[Scene] = (
     ),
     Scene(
         [
-            Look("mode-of-edits", "\x1b[Z", ["edits accepted"]),
+            Look("mode-of-edits", "\x1b[Z", ["accept edits on"]),
             Look("mode-of-plans", "\x1b[Z", ["plan mode"]),
             Look("plan", "plan it\r", ["Carry out this plan?", "Round to cents", ARMED]),
             Look("plan-no", UP, ["Carry out this plan?", "❯ 3."]),

@@ -37,6 +37,8 @@ _CHANGING = (
     (re.compile(r"\bPython [\d.]+"), "Python #"),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "####-##-##"),
     (re.compile(r"(?<![\d-])\d\d-\d\d(?![\d-])"), "##-##"),
+    (re.compile(r"Tip: [^\n]*"), "Tip: <tip>"),
+    (re.compile(r"^[^\n]*: [^\n]* · /resume( continues it)?$", re.MULTILINE), "<when>: <last> · /resume"),
 )
 """What differs from one run to the next."""
 

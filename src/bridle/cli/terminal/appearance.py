@@ -6,6 +6,7 @@ from typing import Any
 
 from bridle.config.problems import Problem
 from bridle.config.schema import SECONDS, Settings, SpinnerVerbs
+from bridle.frontends.tui.chat.tips import TIPS
 from bridle.frontends.tui.render.status import VERBS
 from bridle.frontends.tui.style.colors import Rgb
 from bridle.frontends.tui.style.theme import (
@@ -20,6 +21,7 @@ from bridle.session.setup import Setup
 from bridle.types.variables import is_off, is_on, whole_number
 
 _COUNTDOWN = 20.0
+_TIP_SECONDS = 15.0
 
 
 def theme_of(
@@ -87,10 +89,16 @@ def verbs_of(wanted: SpinnerVerbs | None) -> Sequence[str]:
     return (*VERBS, *wanted.verbs) if wanted.mode == "append" else tuple(wanted.verbs)
 
 
-def tips_of(settings: Settings) -> Sequence[str]:
-    """Tips of the user for the time that a turn takes."""
+def tips_of(settings: Settings) -> tuple[Sequence[str], float]:
+    """Tips for the time that a turn takes, and after how many seconds one is shown.
+
+    The user's own are shown at once, and in place of the others unless they are only added.
+    """
+    if settings.spinner_tips_enabled is False:
+        return (), 0.0
     wanted = settings.spinner_tips_override
-    return () if wanted is None or settings.spinner_tips_enabled is False else tuple(wanted.tips or ())
+    own = () if wanted is None else tuple(wanted.tips or ())
+    return (own, 0.0) if own else (TIPS, _TIP_SECONDS)
 
 
 def patience_of(settings: Settings, env: Mapping[str, str]) -> tuple[float, float] | None:

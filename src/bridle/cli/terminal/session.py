@@ -125,7 +125,7 @@ class _TerminalRun:
     def _parting(self) -> str:
         """The last lines below the session; a moved conversation is now closed here."""
         moved = "" if self._jobs is None else self._jobs.hand_over()
-        again = f"Resume with: bridle --resume {self._resumable}\n"
+        again = f"\nResume with: bridle --resume {self._resumable}\n"
         return moved or (again if self._resumable else "")
 
     async def _begin(self, app: App, keymap: KeymapFile) -> None:
@@ -256,6 +256,8 @@ class _TerminalRun:
         setup, chat = self._setup, self._chat
         assert chat is not None
         view.live.say(view.recent())
+        if session.entries:
+            chat.show_kept_tasks()
         for text in setup.config.settings.company_announcements or ():
             chat.tell(text)
         for text in self._early_notes():

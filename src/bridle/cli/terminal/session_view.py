@@ -3,6 +3,7 @@
 import os.path
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bridle.cli.terminal.appearance import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
@@ -19,8 +20,9 @@ from bridle.frontends.tui.chat.dialog_queue import DialogQueue
 from bridle.frontends.tui.chat.progress import TurnProgress
 from bridle.frontends.tui.chat.status_line import StatusCommand
 from bridle.frontends.tui.chat.submission import SessionLink
+from bridle.frontends.tui.chat.tips import tip_at
 from bridle.frontends.tui.chat.turn import TurnView
-from bridle.frontends.tui.chat.welcome import recent_lines, welcome
+from bridle.frontends.tui.chat.welcome import Welcome, recent_lines, welcome
 from bridle.frontends.tui.completion.files import FileIndex
 from bridle.frontends.tui.editing.editor import Draft
 from bridle.frontends.tui.editing.history import History
@@ -33,7 +35,7 @@ from bridle.frontends.tui.screens.controller import ScreenController
 from bridle.frontends.tui.terminal.keys import Answer
 from bridle.frontends.tui.terminal.notifications import Notifier
 from bridle.host.file_watch import next_change, stamps
-from bridle.host.paths import config_home
+from bridle.host.paths import config_home, project_dir
 from bridle.session import choices
 from bridle.session.commands import SessionCommands
 from bridle.session.settings import SessionSettings
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from bridle.frontends.tui.completion.file_command import FileCommand
     from bridle.frontends.tui.editing.spelling import Spelling
     from bridle.frontends.tui.style.text import Line
+    from bridle.transcripts.listing import SessionInfo
 
 
 class SessionView:
@@ -86,6 +89,7 @@ class SessionView:
             width=width,
             clock=clock,
             more_key=lambda: app.label("app:toggleTranscript"),
+            background_key=lambda: app.label("task:background"),
             expanded=self._is_verbose,
             shows_calls=lambda: self._view() != "focus",
             quiet=app.is_plain,
@@ -95,8 +99,8 @@ class SessionView:
         wheel = None if is_on(setup.env, "CLAUDE_CODE_DISABLE_MOUSE") else wheel
         app.scroll_with(wheel, follows=settings.auto_scroll_enabled is not False)
         is_calm = settings.prefers_reduced_motion is True
-        verbs, tips = verbs_of(settings.spinner_verbs), tips_of(settings)
-        self.work = TurnProgress(clock, verbs=verbs, tips=tips, is_calm=is_calm)
+        verbs, (tips, tip_seconds) = verbs_of(settings.spinner_verbs), tips_of(settings)
+        self.work = TurnProgress(clock, verbs=verbs, tips=tips, tip_seconds=tip_seconds, is_calm=is_calm)
         self.notifier = Notifier(
             app.terminal,
             channel=settings.preferred_notif_channel or "auto",
@@ -209,11 +213,31 @@ class SessionView:
 
     def recent(self) -> "list[Line]":
         """What to show first: the end of the conversation, or a greeting."""
-        setup, session, width = self._setup, self._session, max(self._app.size.columns, 1)
+        session, width = self._session, max(self._app.size.columns, 1)
         if session.entries:
             return self._recent_lines(width)
+        return welcome(width, self._welcome, now=time.time())
+
+    @cached_property
+    def _welcome(self) -> Welcome:
+        """What a new session is greeted with; the same when another terminal attaches."""
+        from bridle.frontends.session_facts import key_source
+
+        setup = self._setup
         folder = "" if is_on(setup.env, "CLAUDE_CODE_HIDE_CWD") else short_folder(setup.cwd, setup.env)
-        return welcome(width, version=__version__, model=setup.model, folder=folder)
+        source = key_source(setup)
+        last = _last_conversation(setup, self._session.id)
+        has_tips = setup.config.settings.spinner_tips_enabled is not False
+        return Welcome(
+            version=__version__,
+            model=setup.model,
+            key="" if source == "none" else f"key from {source}",
+            folder=folder,
+            branch=self._session.git_branch,
+            last="" if last is None else last.summary,
+            last_time=None if last is None else last.last_modified / 1000,
+            tip=tip_at(time.time()) if has_tips else "",
+        )
 
     def status(self) -> Status:
         """The state of the session for the status row."""
@@ -223,6 +247,8 @@ class SessionView:
         measured = state.measured
         features = Features() if server is None else server.runtime.features
         editors, remote = features.find(EDITORS), features.find(REMOTE)
+        jobs = () if server is None else server.runtime.workspace.jobs()
+        running = [each for each in jobs if each.status == "running" and each.backgrounded]
         return Status(
             model=short_model(state.model),
             mode=state.mode,
@@ -233,6 +259,10 @@ class SessionView:
             cost_usd=session.total_cost_usd,
             shared="" if remote is None else remote.sign,
             editor="" if editors is None else editors.label(),
+            tasks=self.channel.tasks.count,
+            shells=sum(each.kind in ("local_bash", "monitor") for each in running),
+            agents=sum(each.kind == "local_agent" for each in running),
+            mode_key=self._app.label("chat:cycleMode"),
         )
 
     def use_theme(self, name: str) -> None:
@@ -385,3 +415,14 @@ class SessionView:
 
     def _cwd(self) -> str:
         return self._setup.cwd if self._server is None else self._server.runtime.workspace.cwd
+
+
+def _last_conversation(setup: Setup, session_id: str) -> "SessionInfo | None":
+    """The newest conversation of this folder that can be continued."""
+    if not os.path.isdir(project_dir(setup.cwd, setup.env)):
+        return None
+    # Only those who have been here before need it.
+    from bridle.transcripts.listing import list_sessions
+
+    found = list_sessions(setup.env, directory=setup.cwd, limit=2, include_worktrees=False)
+    return next((each for each in found if each.session_id != session_id), None)

@@ -191,6 +191,12 @@ class App:
         self._picture.uncover()
         self.redraw(at_once=True)
 
+    def clear_window(self) -> None:
+        """Begin on an empty window; what was there stays in the scrollback."""
+        if isinstance(self.screen, Screen) and not self.is_covering:
+            self.screen.clear_window()
+            self.redraw(at_once=True)
+
     def change_keys(self, keymap: Keymap) -> None:
         """Use other keys from now on."""
         self.keys.keymap = keymap

@@ -246,6 +246,7 @@ def _result(
         "timedOutAfterMs": limit_ms if ending == "timeout" else None,
         "persistedOutputPath": None if shown.whole else shell.output_file,
         "returnCodeInterpretation": meaning,
+        "coloredOutput": shown.colored or None,
     }
     placeholder = "" if failed else meaning or ("Done" if silent else "(no output)")
     parts = (describe_exit(code) if failed else "", shown.text or placeholder, *notices)

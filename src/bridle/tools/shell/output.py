@@ -6,10 +6,11 @@ from typing import IO
 
 from msgspec import Struct
 
-from bridle.host.plain_text import plain
+from bridle.host.plain_text import colored, plain
 
 _MOST_WHEN_FAILED = 10_000
 _PREVIEW = 2_000
+_MOST_COLORED = 50_000
 
 
 class Shown(Struct, frozen=True):
@@ -18,6 +19,8 @@ class Shown(Struct, frozen=True):
     text: str
     whole: bool
     """Nothing was left out, so the file is not needed any more."""
+    colored: str = ""
+    """The text in its colours, for people; empty where it has none or is too long."""
 
 
 def show(path: str, *, limit: int, failed: bool) -> Shown:
@@ -25,7 +28,7 @@ def show(path: str, *, limit: int, failed: bool) -> Shown:
     room = min(limit, _MOST_WHEN_FAILED) if failed else limit
     size, head, tail = _ends(path, room)
     if tail is None and len(head) <= room:
-        return Shown(head.rstrip(), True)
+        return Shown(head.rstrip(), True, _colored(path))
     end = head if tail is None else tail
     if failed:
         return Shown(_failed(path, size, room), False)
@@ -33,6 +36,15 @@ def show(path: str, *, limit: int, failed: bool) -> Shown:
     note = f"The output has {size:,} bytes. All of it is in {path}: read or search parts of it as needed."
     beginning, ending = f"Its beginning:\n{head[:edge]}\n…", f"Its end:\n…{end.rstrip()[-edge:]}"
     return Shown(f"<persisted-output>\n{note}\n\n{beginning}\n\n{ending}\n</persisted-output>", False)
+
+
+def _colored(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_COLORED + 1)
+    except FileNotFoundError:
+        return ""
+    return colored(data).rstrip() if len(data) <= _MOST_COLORED else ""
 
 
 def _failed(path: str, size: int, room: int) -> str:

@@ -29,7 +29,7 @@ async def test_a_prompt_is_answered_and_stays_in_the_scrollback(tmp_path: Path, 
         await terminal.say("say hello")
         await terminal.until_text("• two")
         rows = terminal.emulator.rows
-        assert "❯ say hello" in rows and "Hello there." in rows
+        assert "❯ say hello" in rows and "● Hello there." in rows
         assert all(len(row) <= size[0] for row in rows)
         assert await _leave(terminal) == 0
         assert "❯ say hello" in terminal.emulator.rows
@@ -147,7 +147,7 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path):
     async with bridle(tmp_path, settings={"disableAutoMode": "disable"}) as terminal:
         await terminal.ready()
         terminal.type("\x1b[Z")
-        await terminal.until_text("edits accepted")
+        await terminal.until_text("accept edits on")
         terminal.type("\x1b[Z")
         await terminal.until_text("plan mode")
         terminal.type("\x1b[Z")
@@ -373,7 +373,7 @@ async def test_keys_can_be_changed_by_a_file(tmp_path: Path):
     async with bridle(tmp_path) as terminal:
         await terminal.ready()
         terminal.type("\x1bOQ")
-        await terminal.until_text("edits accepted")
+        await terminal.until_text("accept edits on")
 
 
 async def test_vim_keys_edit_the_prompt(tmp_path: Path):

@@ -307,9 +307,10 @@ def test_a_plan_of_an_agent_begins_no_new_conversation_of_the_user():
 
 
 def test_a_plan_has_four_answers():
-    assert _press(_plan(used=0.42), "1").choice == "clear_and_start"
-    assert _press(_plan(), "2").choice == "accept_edits"
-    assert _press(_plan(), "3").choice == "ask_each"
+    assert _press(_plan(), "\r").choice == "accept_edits"
+    assert _press(_plan(), "1").choice == "accept_edits"
+    assert _press(_plan(), "2").choice == "ask_each"
+    assert _press(_plan(used=0.42), "3").choice == "clear_and_start"
     refused = _press(_plan(), "4 first the tests\r")
     assert (refused.choice, refused.said.strip()) == ("keep_planning", "first the tests")
     assert _press(_plan(), "\x1b").choice == "keep_planning"

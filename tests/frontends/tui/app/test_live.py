@@ -28,18 +28,18 @@ def _finish(live: TurnView, call_id: str, data: Any = None, content: str = "") -
 def test_finished_blocks_of_an_answer_leave_at_once_and_open_ones_stay():
     page = _Page()
     page.live.feed("First paragraph.\n\nSecond par")
-    assert page.written == ["First paragraph."]
+    assert page.written == ["● First paragraph."]
     assert page.open == ["", "Second par"]
     page.live.feed("agraph.")
     page.live.end_text("First paragraph.\n\nSecond paragraph.")
-    assert page.written == ["First paragraph.", "", "Second paragraph."]
+    assert page.written == ["● First paragraph.", "", "Second paragraph."]
     assert page.open == []
 
 
 def test_a_block_that_did_not_stream_is_shown_when_it_is_whole():
     page = _Page()
     page.live.end_text("All at once.")
-    assert page.written == ["All at once."]
+    assert page.written == ["● All at once."]
 
 
 def test_what_began_later_waits_for_what_began_before():
@@ -51,7 +51,7 @@ def test_what_began_later_waits_for_what_began_before():
     assert any("Meanwhile." in row for row in page.open)
     _finish(page.live, "a", {"stdout": "x", "stderr": ""})
     assert page.written[0].startswith("✓ Bash sleep 9")
-    assert page.written[-1] == "Meanwhile."
+    assert page.written[-1] == "● Meanwhile."
 
 
 def test_calls_that_only_look_are_put_together_when_the_next_thing_begins():
@@ -87,3 +87,32 @@ def test_nothing_unfinished_is_shown_to_those_who_are_read_to():
     live = TurnView(lambda _: None, width=lambda: 60, clock=lambda: 0.0, quiet=True)
     live.feed("Something that is not fin")
     assert live.rows(60, frame=0) == []
+
+
+def test_the_time_of_a_person_is_not_counted_as_the_time_of_a_call():
+    page = _Page()
+    page.live.start_call("a", "Bash", {"command": "make"})
+    page.now = 2.0
+    page.live.hold("a")
+    page.now = 60.0
+    assert page.open == ["○ Bash make"]
+    page.live.resume("a")
+    page.now = 63.0
+    assert page.open[0] == "◐ Bash make · 5.0 s"
+    page.live.finish_call("a", "done", content="", data={"stdout": "x", "stderr": ""}, seconds=64.0)
+    assert page.written[0] == "✓ Bash make · 6.0 s"
+
+
+def test_calls_that_keep_tasks_are_one_row_apart_from_calls_that_look():
+    page = _Page()
+    items = [
+        {"subject": "Read", "status": "completed"},
+        {"subject": "Fix", "status": "in_progress", "activeForm": "Fixing"},
+    ]
+    page.live.start_call("a", "Read", {"file_path": "/w/a.py"})
+    _finish(page.live, "a")
+    for name in ("b", "c"):
+        page.live.start_call(name, "TaskUpdate", {"taskId": "1"})
+        _finish(page.live, name, {"list": items})
+    page.live.feed("Now.")
+    assert page.written == ["✓ Read /w/a.py", "✓ Tasks · 1 of 2 done · Fixing"]

@@ -45,7 +45,7 @@ def _is_left(foot: str, shown: str) -> bool:
     return "plan mode" not in foot and shown in foot
 
 
-@pytest.mark.parametrize(("key", "shown"), [("1", "edits accepted"), ("2", "")])
+@pytest.mark.parametrize(("key", "shown"), [("1", "accept edits on"), ("2", "")])
 async def test_an_approved_plan_is_carried_out_in_the_chosen_mode(tmp_path: Path, key: str, shown: str):
     async with bridle(tmp_path, _script(tmp_path, step("Renaming.")), *_FLAGS) as terminal:
         await _hand_in(terminal)
@@ -61,9 +61,11 @@ async def test_a_plan_is_carried_out_in_a_new_conversation_with_what_it_may_run(
     script = _script(tmp_path, step("Afresh."))
     async with bridle(tmp_path, script, *_FLAGS, settings=settings) as terminal:
         await _hand_in(terminal)
-        terminal.type("1")
+        terminal.type("3")
         await terminal.until_text("Afresh.")
-        await terminal.until_text("edits accepted")
+        # Nobody typed the command that began it.
+        assert "❯ /clear" not in terminal.emulator.text
+        await terminal.until_text("accept edits on")
         said = json.dumps(terminal.asked[-1]["messages"])
         assert "Implement the following plan:" in said and "1. Rename it." in said
         assert "rename it" not in said and "ExitPlanMode" not in said

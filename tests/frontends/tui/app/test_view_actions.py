@@ -68,7 +68,7 @@ async def test_a_copy_of_a_conversation_is_resumed(tmp_path: Path):
     await _spoken(tmp_path, "apples")
     async with bridle(tmp_path, [step("Copied.")]) as terminal:
         await terminal.ready()
-        await _open(terminal, "/resume", "apples")
+        await _open(terminal, "/resume", "ctrl+f resume a copy")
         terminal.type("\x06")
         await terminal.ready()
         await terminal.say("go on with it")
@@ -103,7 +103,7 @@ async def test_rewinding_takes_the_conversation_back_and_gives_the_prompt_back(t
         terminal.type("\r")
         await terminal.until_text("conversation")
         terminal.type("\r")
-        await terminal.until_text("The conversation ends before that prompt.")
+        await terminal.until_text("Rewound the conversation.")
         await terminal.until(lambda screen: screen.text.count("❯ pears") == 2)
         terminal.type(" and plums\r")
         await terminal.until_text("Three.")

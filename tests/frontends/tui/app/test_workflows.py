@@ -259,7 +259,7 @@ async def test_a_screen_reader_hears_lines(tmp_path: Path):
         await terminal.say("/workflows")
         await terminal.until(lambda screen: re.search(r"wf_\w{12}  running .* dig-all", screen.text))
         _finish(terminal, "well", "pit")
-        await terminal.until(lambda screen: re.search(r"✓ wf_\w{12} dig-all", screen.text))
+        await terminal.until(lambda screen: re.search(r"✓ dig-all: Digs holes · completed", screen.text))
 
 
 async def test_a_question_of_an_agent_waits_for_the_view_and_is_told_in_it(tmp_path: Path):
@@ -284,7 +284,7 @@ async def test_a_question_of_an_agent_waits_for_the_view_and_is_told_in_it(tmp_p
         await terminal.until_text("to choose")
         terminal.type("1")
         await eventually((terminal.program.project / "dug").exists)
-        await terminal.until_text("✓ wf_")
+        await terminal.until_text("✓ dig-all: Digs holes · completed")
 
 
 async def test_the_script_is_read_and_changed_before_it_runs(tmp_path: Path):

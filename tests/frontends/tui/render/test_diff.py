@@ -23,14 +23,14 @@ def _rendered(change: FileChange, width: int, limit: int | None = None) -> list[
 
 
 def _shown(change: FileChange, width: int = 60, limit: int | None = None) -> list[str]:
-    return [text_of(line) for line in _rendered(change, width, limit)]
+    return [text_of(line).rstrip() for line in _rendered(change, width, limit)]
 
 
 def test_changes_have_numbers_signs_and_a_summary():
     assert _shown(change_between("a.py", _OLD, _NEW)) == [
         "a.py +2 −1",
         "1   import os",
-        "2   ",
+        "2",
         "3   def f(a):",
         "4 -     return a + 1",
         "4 +     return a + 2",
@@ -54,8 +54,8 @@ def test_long_lines_hang_below_the_text():
     change = change_between("a.txt", "", "word " * 8 + "\n", exists=False)
     assert _shown(change, 24)[:3] == [
         "a.txt (new file) +1",
-        "1 + word word word word ",
-        "    word word word word ",
+        "1 + word word word word",
+        "    word word word word",
     ]
 
 

@@ -17,7 +17,7 @@ from tests.frontends.tui.render.strategies import assert_sound, nasty_text, widt
 
 
 def _texts(lines: list[Line]) -> list[str]:
-    return [text_of(line) for line in lines]
+    return [text_of(line).rstrip() for line in lines]
 
 
 def _outcome(*, reason: TurnReason = "completed", duration_ms: int = 65_000) -> Outcome:
@@ -86,11 +86,27 @@ def test_background_jobs_take_one_row():
     task = Task(
         id="b1", kind="local_bash", description="dev server", call_id="c", output_file="/o", started=100.0
     )
-    assert text_of(messages.task_line(task, 60, now=112.0)) == "◐ b1 dev server · running · 12 s"
+    assert _texts(messages.task_lines(task, 60, now=112.0)) == ["◐ dev server · running · 12 s"]
     ended = replace(task, status="failed", exit_code=3, ended=105.0)
-    assert (
-        text_of(messages.task_line(ended, 60, now=999.0)) == "✗ b1 dev server · failed, exit code 3 · 5.0 s"
+    shown = _texts(messages.task_lines(ended, 60, now=999.0))
+    assert shown == ["✗ dev server · failed, exit code 3 · 5.0 s"]
+
+
+def test_an_agent_is_named_and_says_first_what_it_found():
+    task = Task(
+        id="a7b3b84561749904f",
+        kind="local_agent",
+        description="find the docs",
+        agent_type="explore",
+        call_id="c",
+        output_file="/o",
+        started=100.0,
+        ended=105.0,
+        status="completed",
+        result="\n## **Three** pages\n\nMore.",
     )
+    shown = _texts(messages.task_lines(task, 60, now=999.0))
+    assert shown == ["✓ explore find the docs · completed · 5.0 s", "  └ Three pages"]
 
 
 def test_spinner_tells_how_long_and_how_to_stop():
@@ -108,8 +124,8 @@ def test_status_line_gives_up_what_matters_least():
         context_window=100,
         cost_usd=1.5,
     )
-    assert text_of(status_line(status, 80)) == "opus · plan mode · ~/proj · on main · 80% context · $1.50"
-    assert text_of(status_line(status, 40)) == "opus · plan mode · 80% context · $1.50"
+    assert text_of(status_line(status, 80)) == "opus · plan mode · ~/proj · on main · ▇ 80% context · $1.50"
+    assert text_of(status_line(status, 40)) == "opus · plan mode · ▇ 80% context · $1.50"
     assert text_of(status_line(status, 18)) == "opus · plan mode"
 
 

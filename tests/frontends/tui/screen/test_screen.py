@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +46,7 @@ def test_finished_lines_scroll_away_and_are_never_written_again():
         "─" * 40,
     ]
     said = "".join(output.written)
-    assert all(said.count(f"line {number}\r") == 1 for number in range(50))
+    assert all(len(re.findall(rf"line {number}\b", said)) == 1 for number in range(50))
     assert said.count("> type here") == 1
 
 
@@ -335,3 +337,18 @@ def test_rows_that_are_finished_as_they_stand_are_not_written_again():
     screen.show(_lines("box"), (0, 0))
     assert output.emulator.everything == ["first paragraph", "second paragraph", "box"]
     assert "paragraph" not in "".join(output.written)
+
+
+@pytest.mark.parametrize("count", [1, 8, 40])
+def test_finished_lines_take_the_place_of_rows_that_go(count: int):
+    screen, output = _screen()
+    tall = _lines(*(f"open {number}" for number in range(7)))
+    screen.write(_lines(*(f"before {number}" for number in range(30))))
+    screen.show([*tall, *_BOX], (8, 2))
+    screen.write(_lines(*(f"line {number}" for number in range(count))))
+    screen.show(_BOX, (1, 2))
+    shown = output.emulator.everything
+    assert shown[-4:] == [f"line {count - 1}", "─" * 40, "> type here", "─" * 40]
+    assert not any("open" in row for row in shown)
+    gap = max(7 - count, 0)
+    assert len(output.emulator.text.split("\n")) == output.size.lines - gap

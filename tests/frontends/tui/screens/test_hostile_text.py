@@ -156,7 +156,7 @@ def _rewind(t: str) -> Any:
 
 def _tasks(t: str) -> Any:
     task = Task(id=t, kind="local_bash", description=t, call_id="", command=t, output_file="", started=0)
-    return tasks_view([task], read=lambda _, __: t, clock=lambda: 5.0)
+    return tasks_view([task], read=lambda _, __: t, clock=lambda: 5.0)[0]
 
 
 def _diff(t: str) -> Any:

@@ -70,7 +70,7 @@ def test_choices_appear_when_the_files_have_been_looked_at():
     assert "looking at the files" in shown.text
     view.measured("c", Rewound(files_changed=("/x",), insertions=1))
     assert "restore the files and the conversation" in shown.text
-    assert "1 file would change back: +1 −0" in shown.text
+    assert "1 file changed since: +0 −1" in shown.text
 
 
 def test_escape_goes_one_step_back_each_time():

@@ -76,7 +76,7 @@ _CHECKS = (
 
 
 def _tasks(asked: list[Any] | None = None, output: str = "listening on 8080\n") -> Showing:
-    view = tasks_view(
+    view, _ = tasks_view(
         _TASKS, read=lambda _, __: output, clock=lambda: _NOW, do=([] if asked is None else asked).append
     )
     return Showing(view)
@@ -143,7 +143,7 @@ def test_the_output_file_opens_in_the_editor():
 
 
 def test_a_job_that_ends_meanwhile_is_shown_so():
-    view = tasks_view(_TASKS[:1], read=lambda _, __: "", clock=lambda: _NOW)
+    view, _ = tasks_view(_TASKS[:1], read=lambda _, __: "", clock=lambda: _NOW)
     shown = Showing(view)
     ended = Task(
         id="b1",

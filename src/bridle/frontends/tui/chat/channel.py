@@ -1,7 +1,8 @@
 """The channel to the person at the terminal: events become lines, questions become dialogs."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, assert_never
 
 from bridle.engine.calls.changed_input import without_note
@@ -9,6 +10,7 @@ from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST
 from bridle.frontends.print.channel import Presenter
 from bridle.frontends.tui.chat.agents import Agents
 from bridle.frontends.tui.chat.progress import TurnProgress
+from bridle.frontends.tui.chat.task_list import TaskList
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.chat.workflow_rows import WorkflowRows
 from bridle.frontends.tui.render import messages
@@ -54,7 +56,7 @@ from bridle.types.event import (
     Withdrawn,
 )
 from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
-from bridle.types.question import Answer, PermissionQuestion, Question, Refused
+from bridle.types.question import Answer, ChoiceQuestion, PermissionQuestion, Question, Refused
 from bridle.types.turn import Outcome
 
 _QUICK_MS = 10_000
@@ -120,7 +122,8 @@ class TerminalChannel:
         self.listener: TurnListener | None = None
         self.on_agents: Callable[[], None] = lambda: None
         """Called when something about agents may have changed."""
-        self.todos: Sequence[Any] = ()
+        self._hides_command = False
+        self.tasks = TaskList()
         """What the model has set out to do."""
 
     def emit(self, event: Event) -> None:
@@ -130,9 +133,22 @@ class TerminalChannel:
         self._redraw()
 
     async def ask(self, question: Question) -> Answer:
-        answer = await self._ask(question)
+        with self._waiting(question):
+            answer = await self._ask(question)
         self.note_answer(question, answer)
         return answer
+
+    @contextmanager
+    def _waiting(self, question: Question) -> Generator[None]:
+        """Wait for a person: their time is not the call's, and the title says that they are waited for."""
+        call_id = question.call_id if isinstance(question, PermissionQuestion | ChoiceQuestion) else None
+        self._live.hold(call_id)
+        self._notifier.wait_for_person(on=True)
+        try:
+            yield
+        finally:
+            self._live.resume(call_id)
+            self._notifier.wait_for_person(on=False)
 
     def note_answer(self, question: Question, answer: Answer) -> None:
         """A question was answered, here or by a remote client."""
@@ -148,21 +164,17 @@ class TerminalChannel:
         live, work = self._live, self._work
         match event:
             case TextDelta(text=text):
-                work.arrived(len(text))
+                work.arrived(len(text), "Writing")
                 live.feed(text)
             case ThinkingDelta(text=text):
-                work.arrived(len(text))
+                work.arrived(len(text), "Thinking")
                 live.think(text)
+            case StepStarted():
+                work.action.answer = ""
             case ToolProgressed(call_id=call_id, text=text):
                 live.progress(call_id, text)
             case (
-                Streamed()
-                | StepStarted()
-                | HookProgressed()
-                | UserTextAdded()
-                | ModeChanged()
-                | LimitChanged()
-                | Answered()
+                Streamed() | HookProgressed() | UserTextAdded() | ModeChanged() | LimitChanged() | Answered()
             ):
                 pass  # Covered by other events, or not shown to people.
             case TurnStarted() | PromptFolded():
@@ -172,8 +184,7 @@ class TerminalChannel:
             case AssistantReplied():
                 self._show_answer(event)
             case Withdrawn():
-                live.drop_text()
-                self._notice("That answer broke off and is asked for again.", "notice")
+                self._withdraw_answer()
             case ToolStarted() | CallChanged():
                 self._start_call(event)
             case ToolFinished():
@@ -204,6 +215,14 @@ class TerminalChannel:
                 assert_never(event)
 
     def _follow_agent(self, event: FromAgent) -> None:
+        match event.event:
+            case ToolStarted(call_id=call_id, tool=tool, input=input):
+                self.tasks.started(call_id, tool, input)
+            case ToolFinished(tool=tool, result=result, data=data) if not result.get("is_error"):
+                if self.tasks.finished(result["tool_use_id"], tool, data):
+                    self._tasks_changed()
+            case _:
+                pass
         if not self.workflows.owns(event):
             self._live.follow_agent(*self.agents.take(event, cwd=self._live.cwd))
             self.on_agents()
@@ -229,10 +248,16 @@ class TerminalChannel:
             self._work.begin()
             self._notifier.show_busy(on=True)
         is_output = isinstance(event.prompt, str) and event.prompt.startswith(_SHELL_OUTPUT)
-        if not event.meta and not is_output:
+        hides, self._hides_command = self._hides_command, False
+        is_command = isinstance(event.prompt, str) and event.prompt.lstrip().startswith(("/", "<command-"))
+        if not event.meta and not is_output and not (hides and is_command):
             shown = None if self.listener is None else self.listener.shown_prompt(event.prompt_uuid)
             content: str | list[UserBlock] = event.prompt if shown is None else shown
             self._live.say(messages.user_prompt(content, self._width()))
+
+    def _withdraw_answer(self) -> None:
+        self._live.drop_text()
+        self._notice("That answer broke off and is asked for again.", "notice")
 
     def _show_answer(self, event: AssistantReplied) -> None:
         live, width = self._live, self._width()
@@ -260,9 +285,12 @@ class TerminalChannel:
                     pass
 
     def _start_call(self, event: ToolStarted | CallChanged) -> None:
+        call_id, tool, input = event.call_id, event.tool, event.input
         if isinstance(event, CallChanged):
-            self._revised.add(event.call_id)
-        self._live.start_call(event.call_id, event.tool, event.input)
+            self._revised.add(call_id)
+        self._live.start_call(call_id, tool, input)
+        self._work.action.began(call_id, tool, input)
+        self.tasks.started(call_id, tool, input)
 
     def _finish_call(self, event: ToolFinished) -> None:
         result = event.result
@@ -271,14 +299,29 @@ class TerminalChannel:
         if call_id in self._revised:
             content = without_note(content)
         state = self._state(call_id, text_of(content), failed=result.get("is_error") is True)
-        self._live.finish_call(call_id, state, content=content, data=event.data, seconds=event.seconds)
+        data = event.data
+        self._work.action.ended(call_id)
+        if state == "done" and self.tasks.finished(call_id, event.tool, data):
+            data = {**data, "list": self.tasks.items}
+            self._tasks_changed()
+        self._live.finish_call(call_id, state, content=content, data=data, seconds=event.seconds)
         goes_on = isinstance(event.data, dict) and event.data.get("status") == "async_launched"
         self.agents.settle(call_id, goes_on=goes_on)
         self.on_agents()
-        if event.tool == "TodoWrite" and isinstance(event.data, dict):
-            todos = event.data.get("newTodos")
-            self.todos = todos if isinstance(todos, list) else ()
-            self._work.verb = _doing(self.todos)
+
+    def hide_next_command(self) -> None:
+        """The command that began a new conversation is not a part of it."""
+        self._hides_command = True
+
+    def forget_tasks(self, kept: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Another conversation begins, with the tasks that were kept for it."""
+        self.tasks.clear()
+        self.tasks.load(kept)
+        self._tasks_changed()
+
+    def _tasks_changed(self) -> None:
+        self._work.task = self.tasks.doing
+        self._notifier.count = self.tasks.count
 
     def _state(self, call_id: str, text: str, *, failed: bool) -> State:
         if not failed:
@@ -299,12 +342,12 @@ class TerminalChannel:
             case TaskEnded(task=task):
                 self.workflows.take(task)
                 self.agents.forget(task.call_id)
-                self._live.say([messages.task_line(task, width, now=task.ended or task.started)])
+                self._live.say(messages.task_lines(task, width, now=task.ended or task.started))
                 self._notifier.tell(f"{task.description or task.command} {task.status}")
             case CompactionStarted():
-                self._work.verb = "Summing up the conversation"
+                self._work.verb = "Compacting the conversation"
             case CompactionFinished(error=error):
-                self._work.verb = _doing(self.todos)
+                self._work.verb = ""
                 if error is not None:
                     self._notice(f"The conversation stays as it was: {error}", "warning")
                     return
@@ -348,9 +391,3 @@ class TerminalChannel:
 
     def _notice(self, text: str, level: messages.Level) -> None:
         self._live.say(messages.notice(SECRETS.hide(text), self._width(), level=level), close=False)
-
-
-def _doing(todos: Sequence[Any]) -> str:
-    """What the list says is being done."""
-    current = (each for each in todos if isinstance(each, dict) and each.get("status") == "in_progress")
-    return next((str(each.get("activeForm") or "") for each in current), "")

@@ -1,5 +1,7 @@
 """The conversation at the terminal: the running turn above, the prompt below."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +85,7 @@ class Chat:
         self._chores = ChatActions(app, talk, parts.input, parts.live, self.tell)
         self._shell = UserShell(app, talk, parts.live, parts.questioner.own_calls)
         self._twice = DoublePress(app.redraw)
-        self._shows_todos = True
+        self._shows_tasks = True
         self._shows_keys = False
         self._idle = IdleTimer(self._notify_idle)
         self._acknowledged_usd = 0.0
@@ -118,18 +120,22 @@ class Chat:
             return rows
         # While a question is open, it is the user who is waited for.
         work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._cancel_key)
-        todos = todo_rows(self._parts.channel.todos, width, height) if self._shows_todos else []
+        tasks = todo_rows(self._parts.channel.tasks.items, width, height) if self._shows_tasks else []
         queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
         beside = [*self._agents(width, height), *self._workflows(width, height)]
-        tail = [*work, *beside, *todos, *queue]
-        return [*rows, *([()] if rows and tail else []), *tail, ()]
+        tail = [*work, *tasks, *beside, *queue]
+        # What is finished stands right above: nothing of this may look as if it belonged to it.
+        return [*rows, *([()] if tail else []), *tail, ()]
 
     def below(self, width: int, height: int, /) -> Frame:
-        frame = self.input.render(
-            width, height, self._look(), edge=edge_of(self.input, self._talk.session.state.mode)
-        )
+        if self._app.is_plain and self.is_busy and self.input.editor.is_empty:
+            # A prompt after every sentence would be read out every time.
+            return Frame(self._plain_foot())
+        session = self._talk.session
+        edge = edge_of(self.input, session.state.mode, session.color)
+        frame = self.input.render(width, height, self._look(), edge=edge)
         lines = list(frame.lines)
-        if not self.input.has_menu and len(lines) < height:
+        if not self.input.has_menu and not self.input.is_searching and len(lines) < height:
             if self._shows_keys:
                 lines += shortcut_rows(self._app.keys.keymap, width)[: height - len(lines)]
             else:
@@ -213,6 +219,19 @@ class Chat:
             self._acknowledged_usd = outcome.total_cost_usd
             self._app.spawn(self._chores.mention_cost(outcome.total_cost_usd, self._stop))
 
+    def show_kept_tasks(self) -> None:
+        """Show the task list that was kept for this conversation."""
+
+        async def load() -> None:
+            from bridle.tools.tasks.stored_lists import folder_of, read_items
+
+            folder = folder_of(self._talk.session.id, self._talk.env)
+            kept = await asyncio.to_thread(read_items, folder)
+            self._parts.channel.forget_tasks([{**each} for each in kept])
+            self._app.redraw()
+
+        self._app.spawn(load())
+
     def renamed(self, title: str, /) -> None:
         self._title = title
         if self._parts.titles_from_names:
@@ -224,8 +243,13 @@ class Chat:
     def reset(self, event: ConversationReset, /) -> None:
         self._acknowledged_usd = 0.0
         self.input.history.session = event.session_id
-        self._parts.channel.todos = ()
-        words = {"clear": "a new conversation", "rewind": "gone back in the conversation"}
+        self._parts.channel.forget_tasks()
+        if event.trigger in ("resume", "branch"):
+            self.show_kept_tasks()
+        if event.trigger == "clear":
+            self._app.clear_window()
+            self._parts.channel.hide_next_command()
+        words = {"clear": "new conversation", "rewind": "went back in the conversation"}
         title = words.get(event.trigger, "another conversation")
         edge: Line = (Span(f"── {title} ──", MUTED),)
         self._live.say([edge])
@@ -245,7 +269,7 @@ class Chat:
             case "app:redraw" | "chat:clearScreen":
                 self._app.screen.redraw()
             case "app:toggleTodos":
-                self._shows_todos = not self._shows_todos
+                self._toggle_tasks()
             case "app:toggleTranscript":
                 self._app.spawn(self._open_transcript())
             case "chat:cycleMode":
@@ -268,6 +292,8 @@ class Chat:
                 self._chores.move_calls_to_background()
             case "history:previous" if self._queue and self.input.is_on_first_row:
                 self._queue.take_back()
+            case "history:next" if self._opens_work:
+                self.run_command("/tasks")
             case _:
                 return False
         return True
@@ -276,6 +302,10 @@ class Chat:
         if action == "chat:clearInput":
             self._app.screen.redraw()
         before = self.input.editor.text
+        if action == "history:search":
+            from bridle.frontends.tui.editing.history_search import search_keys
+
+            self.input.search_keys = search_keys(self._app.keys.keymap)
         draft = self.input.press(key, action)
         if "@" in self.input.editor.text and "@" not in before:
             self._app.spawn(self._chores.refresh_files())
@@ -333,9 +363,32 @@ class Chat:
         run_now = self._talk.run_now
         if self.is_busy and command.at_once and run_now is not None:
             arguments = "" if slashed is None else slashed.rest
-            self._app.spawn(self._run_now(run_now(command, arguments)))
+            running = run_now(command, arguments)
+            is_aside = command.name == "btw" and bool(arguments) and not self._app.is_plain
+            self._app.spawn(self._ask_aside(arguments, running) if is_aside else self._run_now(running))
             return
         self._send(draft)
+
+    async def _ask_aside(self, question: str, running: Awaitable[Any]) -> None:
+        """Show a question on the side and its answer in a panel, while the turn continues."""
+        from bridle.frontends.tui.chat.side_question import SideQuestion
+
+        view = SideQuestion(question, clock=time.monotonic)
+
+        async def answer() -> None:
+            try:
+                result = await running
+                text, is_error = (result.text, result.is_error) if isinstance(result, Says) else ("", False)
+            except BridleError as error:
+                text, is_error = str(error), True
+            view.show(text, is_error=is_error)
+            self._app.redraw()
+
+        answering = self._app.spawn(answer())
+        try:
+            await self._app.open(view)
+        finally:
+            answering.cancel()
 
     async def _run_now(self, running: Awaitable[Any]) -> None:
         try:
@@ -364,6 +417,12 @@ class Chat:
         session.swap(mode=next_mode(session.state.mode, self._talk.server.runtime.gate.modes))
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
+
+    def _toggle_tasks(self) -> None:
+        self._shows_tasks = not self._shows_tasks
+        if not self._parts.channel.tasks.is_open:
+            self._shows_tasks = True
+            self.tell("There are no open tasks.", "info")
 
     def _toggle_thinking(self) -> None:
         session = self._talk.session
@@ -395,7 +454,17 @@ class Chat:
         is_new = not self._talk.session.entries and not self._work.is_busy
         return prompt_look(self.input, self._suggestion or (_INVITATION if is_new else ""))
 
+    def _plain_foot(self) -> list[Line]:
+        """What is worth saying in words: what the next key does, the mode, and at first how to get help."""
+        mode = mode_line(self._talk.session.state.mode)
+        again = self._twice.waiting
+        hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=())
+        says_hint = again or not self._talk.session.entries
+        return [each for each in (mode, hint if says_hint else ()) if each]
+
     def _foot(self, width: int) -> list[Line]:
+        if self._app.is_plain and self._parts.status_command is None:
+            return self._plain_foot()
         command, again = self._parts.status_command, self._twice.waiting
         hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
         rows = [] if command is None else command.rows(width)
@@ -417,6 +486,13 @@ class Chat:
     def _cancel_key(self) -> str:
         """The key that stops what runs; ctrl+c does it, too, and cannot be bound to anything else."""
         return self._app.label("chat:cancel") or "ctrl+c"
+
+    @property
+    def _opens_work(self) -> bool:
+        """Whether ↓ leads to what runs in the background: nothing is typed that it could move in."""
+        status = self._parts.status()
+        is_free = self.input.editor.is_empty and not self.input.is_browsing
+        return is_free and bool(status.shells or status.agents)
 
     def _cwd(self) -> str:
         return self._talk.server.runtime.workspace.cwd

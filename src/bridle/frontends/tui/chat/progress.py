@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from bridle.frontends.tui.chat.current_action import CurrentAction
 from bridle.frontends.tui.render.layout import MUTED, one_line
 from bridle.frontends.tui.render.messages import retry_countdown
 from bridle.frontends.tui.render.status import spinner_line
@@ -24,19 +25,25 @@ class TurnProgress:
         *,
         verbs: Sequence[str] = (),
         tips: Sequence[str] = (),
+        tip_seconds: float = 0.0,
         is_calm: bool = False,
     ) -> None:
-        """`verbs` and `tips` are the user's own; `is_calm` moves nothing but the time."""
+        """`verbs` are the user's own; a tip is shown after `tip_seconds`; `is_calm` moves only the time."""
         self._clock = clock
         self._verbs = verbs
         self._tips = tips
+        self._tip_seconds = tip_seconds
         self._turns = 0
         self._is_calm = is_calm
         self._since: float | None = None
         self._characters = 0
         self._retry: tuple[RetryScheduled, float] | None = None
+        self.action = CurrentAction()
+        """What happens right now."""
+        self.task = ""
+        """The task of the list that is being done, in its own words."""
         self.verb = ""
-        """What the turn is doing, where that is known."""
+        """What is done instead of answering, such as compacting."""
         self.note = ""
 
     @property
@@ -63,14 +70,17 @@ class TurnProgress:
         self._since, self._characters, self._retry = self._clock(), 0, None
         self._turns += 1
         self.verb = self.note = ""
+        self.action.clear()
 
     def end(self) -> None:
         self._since = self._retry = None
         self.verb = self.note = ""
+        self.action.clear()
 
-    def arrived(self, characters: int) -> None:
-        """Some of an answer has come."""
+    def arrived(self, characters: int, word: str) -> None:
+        """Some of an answer has come; the word says what the model does."""
         self._characters += characters
+        self.action.answer = word
         self._retry = None
 
     def retry(self, event: RetryScheduled) -> None:
@@ -97,7 +107,7 @@ class TurnProgress:
             width,
             frame=self.frame,
             seconds=self.seconds,
-            verb=self.verb or self._own_verb(),
+            verb=self._word(),
             output_tokens=self._characters // _CHARACTERS_PER_TOKEN,
             interrupt_key=interrupt_key,
             note=self.note,
@@ -105,13 +115,19 @@ class TurnProgress:
         return [*rows, spinner, *self._tip(width)]
 
     def _tip(self, width: int) -> list[Line]:
-        """A tip for each turn, in their order."""
-        if not self._tips:
+        """A tip for each turn that takes a while, in their order; the user's own are shown at once."""
+        if not self._tips or self.seconds < self._tip_seconds:
             return []
         tip = one_line(self._tips[(self._turns - 1) % len(self._tips)])
         return [truncate((Span(f"  Tip: {tip}", MUTED),), width)]
 
+    def _word(self) -> str:
+        """What is going on: a retry, the task that is being done, a call, or what of the answer comes."""
+        if self.verb or self._retry is not None:
+            return self.verb or "Retrying"
+        return self.task or self.action.word or self._own_verb()
+
     def _own_verb(self) -> str:
         if not self._verbs:
-            return ""
+            return "Thinking"
         return self._verbs[int(self.seconds // _VERB_SECONDS) % len(self._verbs)]

@@ -22,6 +22,9 @@ from bridle.frontends.tui.style.text import Line, Span, text_of
 
 _FOLDED = re.compile(r"\s*(?:└ )?… [\d,]+ more lines?$")
 _LONGEST_THOUGHT = 8_000
+_LONG_SECONDS = 3.0
+"""After these a command may be wanted in the background."""
+_MOVABLE = ("Bash", "PowerShell", "Agent", "Task")
 _Kind = Literal["", "call", "text", "said", "close"]
 
 
@@ -31,6 +34,8 @@ class _Text:
     def __init__(self, width: int) -> None:
         self.stream = MarkdownStream(width, whole_code=True)
         self.ready: list[Line] = []
+        self.has_words = False
+        """Something but blanks has come."""
         self.is_begun = False
         """Some of it is written."""
         self.is_over = False
@@ -43,6 +48,10 @@ class _Call:
         self.id = call_id
         self.call = call
         self.began = began
+        self.waited = 0.0
+        """Seconds for which it waited for a person."""
+        self.held: float | None = None
+        """When it began to wait, while it does."""
 
     @property
     def is_over(self) -> bool:
@@ -72,12 +81,14 @@ class TurnView:
         width: Callable[[], int],
         clock: Callable[[], float],
         more_key: Callable[[], str] = str,
+        background_key: Callable[[], str] = str,
         expanded: Callable[[], bool] = bool,
         quiet: bool = False,
         thoughts: bool = False,
         shows_calls: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`more_key` is named where something is folded; `quiet` shows nothing before it is finished.
+        """`more_key` is named where something is folded, `background_key` where a command takes long;
+        `quiet` shows nothing before it is finished.
 
         `thoughts` shows all of what the model thought instead of one row; without `shows_calls` only prompts
         and answers are shown.
@@ -88,6 +99,7 @@ class TurnView:
         self._width = width
         self._clock = clock
         self._more_key = more_key
+        self._background_key = background_key
         self._expanded = expanded
         self._quiet = quiet
         self._items: list[_Item] = []
@@ -121,6 +133,8 @@ class TurnView:
             self._items.append(item)
             self._flush()
         item.stream.resize(self._width())
+        if not item.has_words and text.strip():
+            item.has_words, text = True, messages.bulleted(text)
         if ready := item.stream.feed(text):
             item.ready += ready
             self._flush()
@@ -165,6 +179,24 @@ class TurnView:
         self._items.append(item)
         self._flush()
 
+    def hold(self, call_id: str | None) -> None:
+        """A person is asked about a call; None stands for any that runs, such as what a command reaches."""
+        for each in self._asked_about(call_id):
+            if each.held is None:
+                each.held = self._clock()
+
+    def resume(self, call_id: str | None) -> None:
+        """The person has answered."""
+        for each in self._asked_about(call_id):
+            if each.held is not None:
+                each.waited += self._clock() - each.held
+                each.held = None
+
+    def _asked_about(self, call_id: str | None) -> list[_Call]:
+        if call_id is None:
+            return [each for each in self._calls.values() if not each.is_over]
+        return [self._calls[call_id]] if call_id in self._calls else []
+
     def progress(self, call_id: str, text: str) -> None:
         """A running call has new output."""
         if (known := self._calls.get(call_id)) is not None:
@@ -181,7 +213,11 @@ class TurnView:
         """A call is settled."""
         if (known := self._calls.get(call_id)) is not None:
             known.call = msgspec.structs.replace(
-                known.call, state=state, content=content, data=data, seconds=seconds
+                known.call,
+                state=state,
+                content=content,
+                data=data,
+                seconds=max(seconds - known.waited, 0.0),
             )
             self._flush()
 
@@ -232,8 +268,16 @@ class TurnView:
                 case CallGroup():
                     found.append(("call", render_group(part, width, frame=frame)))
                 case Call():
-                    found.append(("call", render_call(part, width, frame=frame)))
+                    rows = render_call(part, width, frame=frame)
+                    found.append(("call", [*rows, *self._background_hint(part, width)]))
         return found
+
+    def _background_hint(self, call: Call, width: int) -> list[Line]:
+        """That a command which takes long can continue in the background."""
+        is_long = call.state == "running" and call.seconds >= _LONG_SECONDS
+        if call.tool not in _MOVABLE or not is_long or not (key := self._background_key()):
+            return []
+        return [cells.truncate((Span(f"    {key} to run in the background", MUTED),), width)]
 
     def _parts(self) -> list[_Text | _Said | Call | CallGroup]:
         """Items in order, with neighbours that only look at things put together."""
@@ -252,7 +296,9 @@ class TurnView:
     def _timed(self, item: _Call) -> Call:
         if item.is_over:
             return item.call
-        return msgspec.structs.replace(item.call, seconds=self._clock() - item.began)
+        if item.held is not None:
+            return msgspec.structs.replace(item.call, state="waiting")
+        return msgspec.structs.replace(item.call, seconds=self._clock() - item.began - item.waited)
 
     def _flush(self, *, everything: bool = False) -> None:
         """Write what is over, up to the first item that is not."""

@@ -3,21 +3,61 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 
 _MOST_PASSAGES = 40
 _MOST_ROWS = 400
+_WIDE = 60
 
 
-def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
-    """The name and version, the model, and the folder unless that is empty."""
-    rows: list[Line] = [
-        (Span("bridle", style("accent", bold=True)), Span(f" {version}", MUTED)),
-        (Span(f"{one_line(model)} in {one_line(folder)}" if folder else one_line(model), MUTED),),
-    ]
+class Welcome(Struct, frozen=True, kw_only=True):
+    """What the first rows say; what is empty is left out."""
+
+    version: str
+    model: str
+    key: str = ""
+    """Where the key comes from, such as a variable."""
+    folder: str = ""
+    branch: str = ""
+    last: str = ""
+    """What the last conversation here was about."""
+    last_time: float | None = None
+    """When it ended, in seconds since the epoch."""
+    tip: str = ""
+
+
+def welcome(width: int, facts: Welcome, *, now: float) -> list[Line]:
+    """Name and model, the folder, the last conversation, and a tip: at most four rows."""
+    model = one_line(facts.model) + (f" ({one_line(facts.key)})" if facts.key else "")
+    head = (Span("bridle", style("accent", bold=True)), Span(f" {facts.version} · {model}", MUTED))
+    branch = f" on {one_line(facts.branch)}" if facts.branch else ""
+    rows: list[Line] = [cells.truncate(head, width)]
+    if facts.folder:
+        room = max(width - cells.width(branch), 1)
+        where = cells.truncate_text(one_line(facts.folder), room)
+        rows.append((Span(f"{where}{branch}", MUTED),))
+    if facts.last:
+        rows.append(_last_row(facts, width, now))
+    if facts.tip:
+        rows.append((Span("Tip: ", style("info")), Span(one_line(facts.tip), MUTED)))
     return [cells.truncate(row, width) for row in rows]
+
+
+def _last_row(facts: Welcome, width: int, now: float) -> Line:
+    """`2 h ago: fix the discount · /resume continues it`."""
+    # Only those who have been here before need it.
+    from bridle.frontends.tui.widgets.relative_time import ago
+
+    then = "last time" if facts.last_time is None else ago(facts.last_time, now)
+    when = then[:1].upper() + then[1:]
+    way = " · /resume continues it" if width >= _WIDE else " · /resume"
+    room = width - cells.width(f"{when}: ") - len(way)
+    about = cells.truncate_text(one_line(facts.last[:500]), max(room, 8))
+    return (Span(f"{when}: ", MUTED), Span(about), Span(way, MUTED))
 
 
 def recent_lines(

@@ -47,10 +47,25 @@ def complete_mention(
     if is_path(query):
         return complete_path(query, cwd=cwd, quoted=trigger.quoted, limit=limit)
     others = [*_agents(query, agents), *complete_resource(query, resources)]
-    files = [_file(hit, quoted=trigger.quoted) for hit in index.search(query, limit=limit)]
+    inside = _inside(query, cwd=cwd, quoted=trigger.quoted, limit=limit)
+    found = [_file(hit, quoted=trigger.quoted) for hit in index.search(query, limit=limit)]
+    known = {each.text for each in inside}
+    files = [*inside, *(each for each in found if each.text not in known)]
+    if query.endswith("/") and inside:
+        return inside
     if ":" in query or not query:
         return [*others, *files][:limit]
     return [*files[: max(1, limit - len(others))], *others][:limit]
+
+
+def _inside(query: str, *, cwd: str, quoted: bool, limit: int) -> list[Completion]:
+    """What is in a folder of the project whose name is typed in full; a file comes first by its beginning."""
+    above, slash, name = query.rpartition("/")
+    if not slash or not os.path.isdir(os.path.join(cwd, above)):
+        return []
+    found = complete_path(query, cwd=cwd, quoted=quoted, limit=limit)
+    begins = lowered(f"{above}/{name}")
+    return [each for each in found if lowered(each.label).startswith(begins)]
 
 
 def is_path(query: str) -> bool:
@@ -65,8 +80,11 @@ def complete_path(query: str, *, cwd: str, quoted: bool = False, limit: int = 20
     above, slash, name = query.rpartition("/")
     folder = os.path.join(cwd, os.path.expanduser(above + slash))
     hits: list[tuple[bool, int, str, Found]] = []
-    for entry, is_folder in _entries(folder):
-        if entry.startswith(".") and not name.startswith("."):
+    entries = _entries(folder)
+    # Hidden files are offered to those who ask for them, and where there is nothing else.
+    shows_hidden = name.startswith(".") or all(entry.startswith(".") for entry, _ in entries)
+    for entry, is_folder in entries:
+        if entry.startswith(".") and not shows_hidden:
             continue
         if (found := match(lowered(name), entry)) is not None:
             is_prefix = lowered(entry).startswith(lowered(name))

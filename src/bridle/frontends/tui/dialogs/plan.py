@@ -84,9 +84,9 @@ def _choices(*, may_bypass: bool, used: float | None) -> list[Choice]:
     full = "" if used is None else f" ({used:.0%} of the context is used)"
     freely = "bypass permissions" if may_bypass else "accept edits"
     return [
+        Choice(value="accept_edits", label=f"Yes, and {freely}"),
+        Choice(value="ask_each", label="Yes, and ask me about every edit"),
         Choice(value="clear_and_start", label=f"Yes, in a new conversation{full}, and {freely}"),
-        Choice(value="accept_edits", label=f"Yes, here, and {freely}"),
-        Choice(value="ask_each", label="Yes, here, and ask me about every edit"),
         Choice(
             value="keep_planning",
             label="No, keep planning",

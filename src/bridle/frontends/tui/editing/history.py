@@ -27,6 +27,8 @@ class HistoryEntry(Struct, frozen=True):
     shown: str
     project: str
     attachments: Mapping[int, Attachment] = {}
+    time: float | None = None
+    """When it was sent, in seconds since the epoch."""
 
 
 class History:
@@ -59,7 +61,7 @@ class History:
         if not shown.strip():
             return
         texts = {number: each for number, each in attachments.items() if isinstance(each, PastedText)}
-        self._own.append(HistoryEntry(shown, self._project, texts))
+        self._own.append(HistoryEntry(shown, self._project, texts, self._clock()))
         try:
             pasted = {str(number): self._saved(number, each.text) for number, each in texts.items()}
             self._append({
@@ -110,7 +112,9 @@ class History:
             case {"display": str(shown), **rest} if shown.strip():
                 pasted = rest.get("pastedContents")
                 held = dict(self._pasted(pasted)) if isinstance(pasted, dict) else {}
-                return HistoryEntry(shown, str(rest.get("project", "")), held)
+                sent = rest.get("timestamp")
+                when = sent / 1000 if isinstance(sent, int | float) else None
+                return HistoryEntry(shown, str(rest.get("project", "")), held, when)
             case _:
                 return None
 
@@ -165,7 +169,8 @@ class Search:
         self._entries = entries
         self.everywhere = False
         self.query = ""
-        self._at = 0
+        self.at = 0
+        """Which match is chosen, 0 for the newest."""
 
     @property
     def matches(self) -> Sequence[HistoryEntry]:
@@ -177,28 +182,33 @@ class Search:
     def current(self) -> HistoryEntry | None:
         """The match that is shown; None when nothing holds the query."""
         matches = self.matches
-        return matches[min(self._at, len(matches) - 1)] if matches and self.query else None
+        return matches[min(self.at, len(matches) - 1)] if matches else None
 
     def type(self, text: str) -> None:
         """Make the query longer."""
         self.query += text
+        self.at = 0
 
     def backspace(self) -> None:
         """Make the query shorter."""
         self.query = self.query[:-1]
-        self._at = 0
+        self.at = 0
 
     def next(self) -> bool:
         """Go to an older match; False when there is none."""
-        if self._at + 1 >= len(self.matches):
+        if self.at + 1 >= len(self.matches):
             return False
-        self._at += 1
+        self.at += 1
         return True
+
+    def previous(self) -> None:
+        """Go to a newer match."""
+        self.at = max(self.at - 1, 0)
 
     def cycle_scope(self) -> None:
         """Search this project or all of them."""
         self.everywhere = not self.everywhere
-        self._at = 0
+        self.at = 0
 
 
 def _last_lines(path: str) -> list[bytes]:

@@ -1,5 +1,6 @@
 """Where the user writes: the prompt with its completions, its past, and its modes."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,7 @@ from bridle.frontends.tui.editing.editor import Draft, Editor
 from bridle.frontends.tui.editing.editor_view import PromptStyle, render
 from bridle.frontends.tui.editing.history import Browsing, History, HistoryEntry, Search
 from bridle.frontends.tui.render.completion_menu import completion_menu
-from bridle.frontends.tui.render.layout import MUTED, one_line, style
-from bridle.frontends.tui.screen.live_region import Cursor
+from bridle.frontends.tui.render.layout import style
 from bridle.frontends.tui.screen.view import Frame
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bridle.frontends.tui.editing.vim import Vim
 
 _MENU_ROWS = 8
-_SEARCH_ROWS = 4
 _LEAST_ROWS = 3
 
 
@@ -68,6 +67,8 @@ class InputArea:
         self._menu: Sequence[Completion] = ()
         self._at = 0
         self._trigger: Trigger | None = None
+        self.search_keys: Sequence[tuple[str, str]] = ()
+        """What keys do while the past is searched."""
         self._dismissed = ""
         """The text for which the user does not want to see the list."""
 
@@ -78,6 +79,11 @@ class InputArea:
     @property
     def is_searching(self) -> bool:
         return self._search is not None
+
+    @property
+    def is_browsing(self) -> bool:
+        """Whether a prompt of the past is shown."""
+        return self._browsing is not None and not self._browsing.is_at_draft
 
     @property
     def has_menu(self) -> bool:
@@ -185,12 +191,19 @@ class InputArea:
         border: Line = (Span("─" * width, style(edge)),)
         most = max(min(height - _LEAST_ROWS, height // 2), 1)
         if self._search is not None:
-            return self._render_search(self._search, width, border, most=most)
+            # Most prompts are sent without a search.
+            from bridle.frontends.tui.editing.history_search import render_search
+
+            return render_search(
+                self._search, width, height, border=border, now=time.time(), keys=self.search_keys
+            )
         rows, (row, column) = render(self.editor, width, self._checked(_with_rows(look, most, self._ghost())))
         lines: list[Line] = [border, *rows, border]
         room = min(_MENU_ROWS, height - len(lines) - 1)
         if self._menu and room > 0:
             lines += completion_menu(self._menu, self._at, width, rows=room)
+        elif self._is_unknown and room > 0:
+            lines.append(cells.truncate((Span("  no command matches", style("warning")),), width))
         return Frame(lines, (row + 1, column))
 
     def _checked(self, look: PromptStyle) -> PromptStyle:
@@ -293,6 +306,12 @@ class InputArea:
         command = find_command(self.editor.text[1:].strip(), self._around.commands())
         return command is not None and bool(command.argument_hint)
 
+    @property
+    def _is_unknown(self) -> bool:
+        """Whether a command is typed whose name nothing matches."""
+        trigger = self._trigger
+        return trigger is not None and trigger.kind == "command" and not self._menu and trigger.query != ""
+
     def _ghost(self) -> str:
         """What may follow a command that was typed."""
         text = self.editor.text
@@ -335,6 +354,8 @@ class InputArea:
                 search.cycle_scope()
             case "historySearch:cancel":
                 self._search = None
+            case "historySearch:accept" if key.name == "escape" and not search.query and not search.at:
+                self._search = None  # Nothing was looked for.
             case "historySearch:accept" | "historySearch:execute":
                 self._search = None
                 if (found := search.current) is not None:
@@ -344,26 +365,15 @@ class InputArea:
                         return self._submit()
             case _ if str(key) in ("backspace", "ctrl+h"):
                 search.backspace()
+            case _ if str(key) in ("up", "ctrl+p"):
+                search.previous()
+            case _ if str(key) in ("down", "ctrl+n"):
+                search.next()
             case _ if key.text:
                 search.type(key.text)
             case _:
                 pass
         return None
-
-    def _render_search(self, search: Search, width: int, border: Line, *, most: int) -> Frame:
-        found = search.current
-        shown = [] if found is None else found.shown.split("\n")[: min(_SEARCH_ROWS, most)]
-        rows: list[Line] = [
-            cells.truncate((Span("❯ " if at == 0 else "  ", MUTED), Span(one_line(each))), width)
-            for at, each in enumerate(shown or [""])
-        ]
-        where = "all projects" if search.everywhere else "this project"
-        label = f"search {where}: "
-        miss = "" if found is not None or not search.query else "  nothing found"
-        query = cells.truncate_start(one_line(search.query), max(width - len(label) - len(miss) - 1, 1))
-        line: Line = (Span(label, MUTED), Span(query, style("accent")), Span(miss, style("warning")))
-        cursor: Cursor = (len(rows) + 2, min(len(label) + cells.width(query), width - 1))
-        return Frame([border, *rows, border, cells.cut(line, width)], cursor)
 
 
 def _with_rows(look: PromptStyle, most: int, ghost: str) -> PromptStyle:

@@ -8,7 +8,8 @@ from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import PLAIN, Line, Span
 
 _COLORS = {"bash": "mode.bash", "memory": "mode.memory"}
-_WORDS = {"bash": "runs in the shell", "memory": "is remembered"}
+_WORDS = {"bash": "shell mode", "memory": "saved to memory"}
+SESSION_COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan")
 
 
 def prompt_look(input: InputArea, placeholder: str) -> PromptStyle:
@@ -23,9 +24,10 @@ def prompt_look(input: InputArea, placeholder: str) -> PromptStyle:
     )
 
 
-def edge_of(input: InputArea, mode: str) -> str:
-    """The colour of the lines around the input."""
-    return _COLORS.get(input.mode) or ("border" if mode == "default" else f"mode.{mode}")
+def edge_of(input: InputArea, mode: str, color: str | None = None) -> str:
+    """The colour of the lines around the input: what is typed, the mode, or the session's own."""
+    usual = f"agent.{color}" if color in SESSION_COLORS else "border"
+    return _COLORS.get(input.mode) or (usual if mode == "default" else f"mode.{mode}")
 
 
 def hint_of(input: InputArea, *, again: str, cancel: str, pending: Chord) -> Line:

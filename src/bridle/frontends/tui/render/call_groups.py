@@ -7,20 +7,25 @@ from msgspec import Struct
 from bridle.frontends.tui.render.call import Call, State, below, duration, header, inner, mark, sentence
 from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import MUTED, count, fit, style
-from bridle.frontends.tui.render.tools import agents, bash
+from bridle.frontends.tui.render.tools import agents, bash, tasks
 from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.tools.catalog import traits_of
 from bridle.types.tool import LOOKS_AT_FILES, Kind
 
+_TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 _LEAST_GROUPED = 2
 
 
 class CallGroup(Struct, frozen=True):
-    """Calls that only look at things, one right after the other."""
+    """Calls that only look at things, or that only keep the task list, one right after the other."""
 
     calls: tuple[Call, ...]
+
+    @property
+    def keeps_tasks(self) -> bool:
+        return self.calls[0].tool in _TASKS
 
 
 def render_call(call: Call, width: int, *, expanded: bool = False, frame: int = 0) -> list[Line]:
@@ -46,29 +51,34 @@ def render_call(call: Call, width: int, *, expanded: bool = False, frame: int = 
 
 
 def group_calls(calls: Sequence[Call]) -> list[Call | CallGroup]:
-    """The calls in order, with neighbours that only read or search put together."""
+    """The calls in order, with neighbours put together that only look, or only keep the task list."""
     grouped: list[Call | CallGroup] = []
     run: list[Call] = []
     for call in (*calls, None):
-        if call is not None and is_grouped(call):
-            run.append(call)
-            continue
-        grouped += [CallGroup(tuple(run))] if len(run) >= _LEAST_GROUPED else run
-        run = []
+        if run and (call is None or not is_grouped(call) or _group_of(call) != _group_of(run[0])):
+            least = 1 if run[0].tool in _TASKS else _LEAST_GROUPED
+            grouped += [CallGroup(tuple(run))] if len(run) >= least else run
+            run = []
         if call is not None:
-            grouped.append(call)
+            (run if is_grouped(call) else grouped).append(call)
     return grouped
 
 
 def is_grouped(call: Call) -> bool:
-    """Whether a call may be folded into a group: one that only looks, and has not failed."""
-    return _kind(call) in LOOKS_AT_FILES and call.state in ("waiting", "running", "done")
+    """Whether a call may be folded into a group: it looks or keeps the task list, and has not failed."""
+    return _group_of(call) != "" and call.state in ("waiting", "running", "done")
+
+
+def _group_of(call: Call) -> str:
+    return "tasks" if call.tool in _TASKS else "look" if _kind(call) in LOOKS_AT_FILES else ""
 
 
 def render_group(group: CallGroup, width: int, *, expanded: bool = False, frame: int = 0) -> list[Line]:
     """One row for all calls of a group; every call when expanded."""
     if expanded:
         return [row for call in group.calls for row in render_call(call, width, expanded=False, frame=frame)]
+    if group.keeps_tasks:
+        return [tasks.group_line(group.calls, width, frame=frame)]
     state = _group_state(group)
     spans = [mark(state, frame), Span(describe_group(group), style("tool"))]
     if (seconds := sum(call.seconds for call in group.calls)) >= 1:

@@ -10,7 +10,7 @@ from bridle.frontends.tui.render.code import code_line, lexer_for
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, row, style
 from bridle.frontends.tui.render.word_diff import Ranges, changed_words
 from bridle.frontends.tui.style import cells
-from bridle.frontends.tui.style.text import PLAIN, Line, Span, text_of
+from bridle.frontends.tui.style.text import PLAIN, Line, Span, Style, text_of
 from bridle.tools.files.patches import Hunk, structured_patch
 
 _LONGEST_LINE = 2_000
@@ -140,7 +140,19 @@ def _entry_rows(entry: _Entry, code: Line, *, width: int, gutter: int) -> list[L
     number = f"{entry.number:>{gutter}}" if entry.number > 0 else " " * gutter
     first = Span(f"{number} {entry.mark} ", sign)
     rest = Span(" " * margin, sign if entry.mark != " " else PLAIN)
-    return [(first if at == 0 else rest, *part) for at, part in enumerate(cells.chop(line, width - margin))]
+    rows = [(first if at == 0 else rest, *part) for at, part in enumerate(cells.chop(line, width - margin))]
+    return [_banded(each, width, sign) for each in rows] if entry.mark != " " else rows
+
+
+def added_rows(code: Line, number: int, width: int, *, gutter: int) -> list[Line]:
+    """A line of a new file, with its number; longer ones continue behind the gutter."""
+    return _entry_rows(_Entry("+", number, text_of(code)), code, width=width, gutter=gutter)
+
+
+def _banded(row: Line, width: int, look: Style) -> Line:
+    """A row on its background up to the edge of the window."""
+    left = width - cells.line_width(row)
+    return (*row, Span(" " * left, look)) if left > 0 else row
 
 
 def _marked(line: Line, ranges: Ranges, background: str, word_background: str) -> Line:

@@ -1,5 +1,7 @@
 """Small steps that every renderer takes: clean text, prefix rows, keep inside the width."""
 
+import os.path
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -15,6 +17,17 @@ _NARROW = 3
 def one_line(text: str) -> str:
     """Text for a single row: every run of white space is one blank."""
     return " ".join(clean(text).split())
+
+
+def homely(text: str) -> str:
+    """Text with `~` for the home folder of the user."""
+    home = os.path.expanduser("~")
+    return text if home in ("/", "~") or home not in text else _home(home).sub("~", text)
+
+
+@lru_cache(maxsize=1)
+def _home(home: str) -> "re.Pattern[str]":
+    return re.compile(rf"(?<![\w/.-]){re.escape(home)}(?![\w.-])")
 
 
 def row(text: str) -> str:

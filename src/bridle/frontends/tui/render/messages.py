@@ -10,6 +10,7 @@ from bridle.frontends.tui.render.layout import (
     TAB,
     count,
     fit,
+    homely,
     one_line,
     paragraph,
     prefixed,
@@ -30,6 +31,8 @@ Level = Literal["info", "notice", "suggestion", "warning", "error"]
 _PROMPT_ROWS = 30
 _THINKING_ROWS = 3
 _FOLDED_TEXT = 100_000
+ANSWER = "●"
+_OPENINGS = "\"'“‘«(¿¡…"
 _LEVELS: Mapping[Level, tuple[str, str]] = {
     "info": ("·", "muted"),
     "notice": ("›", "info"),
@@ -63,7 +66,8 @@ def user_prompt(content: str | Sequence[Any], width: int, *, expanded: bool = Fa
         return fit(wrap_all(lines, max(1, width)), width)
     rows = fold(lines, width - 2, head=_PROMPT_ROWS, tail=3, expanded=expanded)
     mark = Span("❯ ", style("prompt", "user", bold=True))
-    return prefixed(rows, (mark,), (Span("  ", background),))
+    banded = ((mark, *each) if at == 0 else (Span("  ", background), *each) for at, each in enumerate(rows))
+    return [(*each, Span(" " * max(width - cells.line_width(each), 0), background)) for each in banded]
 
 
 def shell_prompt(command: str, width: int) -> list[Line]:
@@ -78,7 +82,18 @@ def memory_prompt(note: str, width: int) -> list[Line]:
 
 def assistant_text(text: str, width: int) -> list[Line]:
     """A whole answer."""
-    return render_markdown(text, width)
+    return render_markdown(bulleted(text), width)
+
+
+def bulleted(text: str) -> str:
+    """An answer with the mark that tells who speaks; one that begins with a block of its own needs none.
+
+    The mark stands in the first row alone: what is copied out of the middle is as it was written.
+    """
+    words = text.lstrip()
+    is_marked = words.startswith(("**", "`")) and not words.startswith("```")
+    is_sentence = bool(words) and (words[0].isalpha() or words[0] in _OPENINGS)
+    return f"{ANSWER} {words}" if is_sentence or is_marked else text
 
 
 def thinking(text: str, width: int, *, expanded: bool = False, seconds: float | None = None) -> list[Line]:
@@ -101,7 +116,7 @@ def live_thinking(text: str, width: int) -> list[Line]:
 def notice(text: str, width: int, *, level: Level = "info") -> list[Line]:
     """Something that the user should know."""
     mark, color = _LEVELS[level]
-    return _hung(mark, color, text, width)
+    return _hung(mark, color, homely(text), width)
 
 
 def hook_line(event: str, text: str, width: int, *, blocked: bool = False) -> list[Line]:
@@ -159,21 +174,27 @@ def turn_summary(outcome: Outcome, width: int) -> list[Line]:
     return fit(rows, width)
 
 
-def task_line(task: Task, width: int, *, now: float) -> Line:
-    """A background job on one row; `now` is in seconds since the epoch."""
-    state = _JOBS[task.status]
+def task_lines(task: Task, width: int, *, now: float) -> list[Line]:
+    """A background job on one row, and the first line of what it found below it.
+
+    `now` is in seconds since the epoch.
+    """
     ending = "" if task.exit_code in (None, 0) else f", exit code {task.exit_code}"
     took = duration((task.ended or now) - task.started)
-    text = one_line((task.description or task.command)[:500])
-    return cells.truncate(
-        (
-            mark(state),
-            Span(task.id, style("tool")),
-            Span(f" {text}"),
-            Span(f" · {task.status}{ending} · {took}", MUTED),
-        ),
-        width,
-    )
+    who = (task.name or task.agent_type or "agent") if task.kind == "local_agent" else task.name or ""
+    text = one_line((task.description or task.command or task.id)[:500])
+    who = "" if text.startswith(who) else who
+    name = (Span(f"{one_line(who)} ", style("tool", bold=True)),) if who else ()
+    head = (mark(_JOBS[task.status]), *name, Span(text), Span(f" · {task.status}{ending} · {took}", MUTED))
+    found = (task.error or task.result or "").strip() if task.kind == "local_agent" else ""
+    return [cells.truncate(head, width), *_first_line(found, width)]
+
+
+def _first_line(text: str, width: int) -> list[Line]:
+    """The first words of a result, without marks of Markdown."""
+    first = next((each for each in text[:_FOLDED_TEXT].split("\n") if each.strip()), "")
+    shown = one_line(first.lstrip("#>*- ").replace("**", "").replace("`", ""))
+    return [cells.truncate((Span("  └ ", MUTED), Span(shown, MUTED)), width)] if shown else []
 
 
 def queued_prompts(prompts: Sequence[str], width: int, *, most: int = 3) -> list[Line]:

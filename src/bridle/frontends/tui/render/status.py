@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.frontends.tui.render.call import duration, tokens
-from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
+from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, style
 from bridle.frontends.tui.render.messages import money
 from bridle.frontends.tui.render.tools.tasks import todo_lines
 from bridle.frontends.tui.style import cells
@@ -15,11 +15,14 @@ from bridle.frontends.tui.style.text import Line, Span
 _FRAMES = "◐◓◑◒"
 _MODES = {
     "plan": "plan mode",
-    "acceptEdits": "edits accepted",
+    "acceptEdits": "accept edits on",
     "auto": "auto mode",
     "dontAsk": "never asks",
     "bypassPermissions": "permissions bypassed",
 }
+_LESS_THAN_KEYS = 4
+"""Parts from here on are given up before the keys in the others are."""
+_BAR = "▁▂▃▄▅▆▇█"
 VERBS = ("Thinking", "Working", "Reading on", "Weighing", "Putting together", "Looking closer")
 
 
@@ -37,6 +40,14 @@ class Status(Struct, frozen=True, kw_only=True):
     """That the session is shared."""
     editor: str = ""
     """The editor beside the session, and where the user is in it."""
+    tasks: str = ""
+    """How many tasks of the list are done, such as `2 of 5`."""
+    shells: int = 0
+    """How many commands run in the background."""
+    agents: int = 0
+    """How many agents run in the background."""
+    mode_key: str = ""
+    """The key that leads to the next mode."""
     note: str = ""
     """Text from outside, such as a status line command."""
 
@@ -76,6 +87,10 @@ def verb_for(seconds: float) -> str:
 def status_line(status: Status, width: int) -> Line:
     """Model, mode, folder, branch, context and cost on one row; what matters least goes first."""
     parts = _parts(status)
+    while _size(parts) > width and any(part[0] >= _LESS_THAN_KEYS for part in parts):
+        parts.remove(max(parts, key=lambda part: part[0]))
+    if _size(parts) > width:
+        parts = _parts(status, terse=True)
     while len(parts) > 1 and _size(parts) > width:
         parts.remove(max(parts, key=lambda part: part[0]))
     spans: list[Span] = []
@@ -84,9 +99,19 @@ def status_line(status: Status, width: int) -> Line:
     return cells.truncate(tuple(spans), width)
 
 
-def mode_line(mode: str) -> Line:
-    """The permission mode in its colour; nothing for the usual one."""
-    return (Span(_MODES.get(mode, mode), style(f"mode.{mode}", bold=True)),) if mode != "default" else ()
+def mode_line(mode: str, *, key: str = "") -> Line:
+    """The permission mode in its colour, with the key to the next; nothing for the usual one."""
+    if mode == "default":
+        return ()
+    name = Span(_MODES.get(mode, mode), style(f"mode.{mode}", bold=True))
+    return (name, Span(f" ({key})", MUTED)) if key else (name,)
+
+
+def work_line(status: Status) -> Line:
+    """What runs in the background, and how to get there."""
+    parts = [count(status.shells, "shell")] if status.shells else []
+    parts += [count(status.agents, "agent")] if status.agents else []
+    return (Span(f"{' · '.join(parts)}", style("info")), Span(" (↓ to open)", MUTED)) if parts else ()
 
 
 def shared_line(status: Status) -> Line:
@@ -104,11 +129,15 @@ def todo_panel(todos: Sequence[Any], width: int, *, most: int = 8) -> list[Line]
     return fit(todo_lines(todos, width, most=most), width)
 
 
-def _parts(status: Status) -> list[tuple[int, Line]]:
+def _parts(status: Status, *, terse: bool = False) -> list[tuple[float, Line]]:
     """Each part with how early it is given up."""
-    parts: list[tuple[int, Line]] = [(1, (Span(one_line(status.model), style("accent")),))]
-    if mode := mode_line(status.mode):
+    parts: list[tuple[float, Line]] = [(1, (Span(one_line(status.model), style("accent")),))]
+    if mode := mode_line(status.mode, key="" if terse else status.mode_key):
         parts.append((0, mode))
+    if work := work_line(status):
+        parts.append((1.5, work[:1] if terse else work))
+    if status.tasks:
+        parts.append((2, (Span(f"{status.tasks} tasks", MUTED),)))
     if status.shared:
         parts.append((0, shared_line(status)))
     if status.folder:
@@ -117,7 +146,8 @@ def _parts(status: Status) -> list[tuple[int, Line]]:
         parts.append((5, (Span(f"on {one_line(status.branch)}", MUTED),)))
     if (share := context_share(status)) is not None:
         color = "error" if share > 0.9 else "warning" if share > 0.75 else "muted"
-        parts.append((2, (Span(f"{share:.0%} context", style(color)),)))
+        bar = _BAR[min(int(share * len(_BAR)), len(_BAR) - 1)]
+        parts.append((2, (Span(f"{bar} {share:.0%} context", style(color)),)))
     if status.cost_usd > 0:
         parts.append((3, (Span(money(status.cost_usd), MUTED),)))
     if status.editor:
@@ -127,5 +157,5 @@ def _parts(status: Status) -> list[tuple[int, Line]]:
     return parts
 
 
-def _size(parts: list[tuple[int, Line]]) -> int:
+def _size(parts: list[tuple[float, Line]]) -> int:
     return sum(cells.line_width(line) for _, line in parts) + 3 * (len(parts) - 1)

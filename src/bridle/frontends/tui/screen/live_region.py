@@ -63,26 +63,36 @@ class LiveRegion:
         self.rows = after
         return touched
 
-    def insert(self, lines: Sequence[Line], height: int) -> None:
-        """Put finished lines above the region; they are never touched again."""
+    def advance(self, lines: Sequence[Line], rows: Sequence[Line], height: int) -> int:
+        """Put finished lines above the region, never to be touched again, and change it into other rows.
+
+        Both are drawn as one picture: the lines take the place of rows that go, so that the newest of them
+        stay in the window however many there are. Returns how many rows were touched.
+        """
         self._start = None
+        after: list[Line] = list(rows) or [()]
         finished = [piece for line in lines for piece in self._pieces(line)]
-        count = sum(self._height(piece) for piece in finished)
         if self.is_empty:
-            self._to(0)
-            self._out.append(self._left())
-            for piece in finished:
-                self._out.append(f"{self.brush.paint(piece)}{self.brush.plain()}\r\n")
-        elif count + len(self.rows) <= height:
-            last = len(self.rows) - 1
-            self._to(last)
-            self._out.append("\r\n" * count)
-            self._out.append(f"{_up(last + count)}\x1b[{_number(count)}L\r")
-            for piece in finished:
-                self._out.append(f"{self.brush.paint(piece)}{self.brush.plain()}\r\n")
-        else:
-            self._overwrite(finished)
-            return
+            self._print(finished)
+            return len(finished) + self.become(after)
+        fits = all(line_width(piece) <= self.columns and not _is_doubtful(piece) for piece in finished)
+        if not fits or len(finished) + len(after) > height:
+            self._overwrite(finished, after)
+            return len(finished) + len(after)
+        touched = self.become([*finished, *after])
+        self.release(len(finished))
+        return touched
+
+    def print(self, lines: Sequence[Line]) -> None:
+        """Write finished lines; the region must be empty."""
+        self._start = None
+        self._print([piece for line in lines for piece in self._pieces(line)])
+
+    def _print(self, finished: Sequence[Line]) -> None:
+        self._to(0)
+        self._out.append(self._left())
+        for piece in finished:
+            self._out.append(f"{self.brush.paint(piece)}{self.brush.plain()}\r\n")
         self._row, self._column = 0, 0
 
     def keep(self, lines: Sequence[Line]) -> int:
@@ -147,19 +157,20 @@ class LiveRegion:
         self.rows = list(rows) or [()]
         self._row, self._column = cursor
 
-    def _overwrite(self, finished: Sequence[Line]) -> None:
-        """Write the lines over the region and the region below them: nothing is blank for a moment."""
+    def _overwrite(self, finished: Sequence[Line], after: list[Line]) -> None:
+        """Write the lines over the region and its new rows below them: nothing is blank for a moment."""
         self._to(0)
         self._out.append(self._left())
         for piece in finished:
             self._out.append(f"{self.brush.paint(piece)}{self._end(self._last_width(piece))}\r\n")
-        rows, self.rows = self.rows, [()] * len(self.rows)
-        for index, row in enumerate(rows):
+        for index, row in enumerate(after):
             fitted = self._fit(row)
             self._out.append("\r\n" if index else "")
             self._out.append(f"{self._paint(fitted)}{self._end(line_width(fitted))}")
-        self.rows = rows
-        self._row, self._column = len(rows) - 1, None
+        if sum(self._height(piece) for piece in finished) + len(after) < len(self.rows):
+            self._out.append("\r\n\x1b[J\x1b[A")
+        self.rows = after
+        self._row, self._column = len(after) - 1, None
 
     def _scroll(self, after: Sequence[Line], head: int, middle: int, tail: int) -> None:
         """When text has moved up by some rows inside the region, move it there too."""

@@ -106,9 +106,7 @@ class Screen:
         if self._full is not None or self._output.is_lent:
             return
         self._follow_size()
-        touched = self._draw_finished()
-        self._first = _first_visible(len(self._rows), self._height, self._cursor)
-        touched += self._region.become(self._rows[self._first : self._first + self._height])
+        touched = self._draw()
         self._place_cursor()
         self._send(self._region.take(), touched)
 
@@ -135,6 +133,16 @@ class Screen:
         self._rows, self._cursor = list(rows), cursor
         self._region.adopt(self._rows, cursor)
 
+    def clear_window(self) -> None:
+        """Move everything out of the window, into the terminal's scrollback."""
+        if self._full is not None or self._output.is_lent:
+            return
+        self._region.clear(self._columns, height=self._height, reflows=False)
+        if self._finished:
+            self._region.print(self._finished)
+            self._finished = []
+        self._send(self._region.take() + "\r\n" * (self._height - 1) + "\x1b[H", 0)
+
     def repaint(self, theme: Theme) -> None:
         """Use other colours from now on."""
         self._brush = Painter(theme)
@@ -152,7 +160,7 @@ class Screen:
         uncover = "" if self._full is None else self._output.release(self._alternate)
         self._region.clear(self._columns, height=self._height, reflows=False)
         if self._finished:
-            self._region.insert(self._finished, self._height)
+            self._region.print(self._finished)
             self._finished = []
         return uncover + self._region.take()
 
@@ -200,16 +208,17 @@ class Screen:
         if reflows:
             self._resized = self._clock()
 
-    def _draw_finished(self) -> int:
-        if not self._finished:
-            return 0
+    def _draw(self) -> int:
+        """Draw finished lines and the region; returns how many rows were touched."""
         lines, self._finished = self._finished, []
         # Rows that were shown while they were open stay where they are; with rows out of sight above them
         # it is not known where the finished ones begin.
-        kept = 0 if self._first else self._region.keep(lines)
+        kept = self._region.keep(lines) if lines and not self._first else 0
+        self._first = _first_visible(len(self._rows), self._height, self._cursor)
+        rows = self._rows[self._first : self._first + self._height]
         if kept < len(lines):
-            self._region.insert(lines[kept:], self._height)
-        return len(lines) - kept + 1
+            return kept + self._region.advance(lines[kept:], rows, self._height)
+        return kept + self._region.become(rows)
 
     def _place_cursor(self) -> None:
         if self._cursor is not None:

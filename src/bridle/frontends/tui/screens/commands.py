@@ -69,6 +69,8 @@ def commands_for(wanted: Any) -> tuple[str, ...]:
         case ChooseEffort(level):
             return (f"/effort {level}",)
         case ChooseTheme(name, syntax):
+            if syntax is None:
+                return (f"/theme {name}",)
             off = "default" if syntax else "true"
             return (f"/theme {name}", f"/config syntaxHighlightingDisabled={off}")
         case ChooseStyle(name):

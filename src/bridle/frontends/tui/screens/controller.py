@@ -117,7 +117,7 @@ class ScreenController:
         from bridle.transcripts.conversation import ran_inputs
 
         passages = passages_of(self._session.history.messages, ran=ran_inputs(self._session.entries))
-        chosen: Any = await self._app.open(TranscriptView(passages))
+        chosen: Any = await self._app.open(TranscriptView(passages, expanded=True))
         if isinstance(chosen, ToScrollback):
             self._app.write(chosen.lines)
         elif chosen is not None:
@@ -131,7 +131,7 @@ class ScreenController:
 
         runtime = self._context().runtime
         messages = await asyncio.to_thread(agent_messages, runtime, wanted.id)
-        view = TranscriptView(passages_of(messages), title=wanted.title)
+        view = TranscriptView(passages_of(messages), title=wanted.title, expanded=True)
 
         async def follow() -> None:
             seen = len(messages)
@@ -191,8 +191,11 @@ class ScreenController:
         from bridle.frontends.tui.screens.commands import commands_for
         from bridle.frontends.tui.screens.conversation.rewind import Rewind
         from bridle.frontends.tui.screens.extensions.mcp import LogIn, LogOut
+        from bridle.frontends.tui.screens.session.tasks import MessageAgent
 
         match wish:
+            case MessageAgent(id=id, text=text):
+                return await self._message_agent(id, text)
             case LogIn(name=name):
                 return await self._log("login", name)
             case LogOut(name=name):
@@ -216,6 +219,27 @@ class ScreenController:
             case _:
                 return await self._run_all(commands_for(wish))
         return Says()
+
+    async def _message_agent(self, agent_id: str, text: str) -> CommandResult:
+        """Hand a message of the user to an agent."""
+        from bridle.engine.turn import Turn
+        from bridle.features.agents.feature import AGENTS
+        from bridle.features.teams.feature import TEAM
+        from bridle.features.teams.message_router import MessageRouter
+        from bridle.types.origin import TYPED
+        from bridle.types.turn import Prompt
+
+        runtime = self._context().runtime
+        agents, team = runtime.features.find(AGENTS), runtime.features.find(TEAM)
+        if agents is None or team is None:
+            return Says("There are no agents to write to in this session.", is_error=True)
+        turn = Turn(self._session, Prompt(content=text, origin=TYPED), runtime)
+        router = MessageRouter(agents, team, turn, call_id="")
+        try:
+            await router.send(to=agent_id, text=text, summary="", notify_when_idle=False)
+        except BridleError as error:
+            return Says(str(error), is_error=True)
+        return Says("Sent: the agent reads it at its next step.")
 
     async def _run_all(self, lines: tuple[str, ...]) -> CommandResult:
         said: list[str] = []

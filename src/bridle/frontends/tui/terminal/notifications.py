@@ -9,6 +9,8 @@ from bridle.types.variables import is_on
 _AWAY_SECONDS = 15.0
 """Seconds without a key after which the user counts as away."""
 _HEAD = "bridle"
+_WAITS = "● "
+_WORKS = "◐ "
 
 
 class Notifier:
@@ -32,8 +34,13 @@ class Notifier:
         self._clock = clock
         self._last_key = clock()
         self._title = ""
+        self._shown = ""
+        self._count = ""
         self._is_busy = False
-        self.is_focused = True
+        self._waiting = 0
+        self._unseen = ""
+        """What the user is waited for and may not have seen."""
+        self._is_focused = True
 
     @property
     def is_away(self) -> bool:
@@ -44,27 +51,74 @@ class Notifier:
         """The user is active."""
         self._last_key = self._clock()
 
+    @property
+    def is_focused(self) -> bool:
+        """Whether the window has the keyboard."""
+        return self._is_focused
+
+    @is_focused.setter
+    def is_focused(self, gained: bool) -> None:
+        self._is_focused = gained
+        if not gained and self._waiting and self._unseen:
+            # Someone looked away from a question without answering it.
+            self._say(self._unseen)
+            self._unseen = ""
+
+    @property
+    def count(self) -> str:
+        """How many tasks are done, such as `2 of 5`."""
+        return self._count
+
+    @count.setter
+    def count(self, text: str) -> None:
+        self._count = text
+        self._write_title()
+
     def tell(self, text: str) -> None:
-        """Ask for attention, unless the user has it here already."""
+        """Ask for attention, unless the user has it here already; then once when they look away."""
         if self.is_away or is_on(self._env, "CLAUDE_CODE_DISABLE_NOTIFICATION_PRESENCE_CHECK"):
-            said = notices.notify(text, head=_HEAD, channel=self._channel, env=self._env)
-            is_dumb = self._terminal.capabilities.is_dumb
-            self._terminal.write(said if not is_dumb else notices.BELL if said else "")
+            self._say(text)
+            self._unseen = ""
+        else:
+            self._unseen = text
+
+    def wait_for_person(self, *, on: bool) -> None:
+        """A question is open, or is answered."""
+        self._waiting = max(self._waiting + (1 if on else -1), 0)
+        if not self._waiting:
+            self._unseen = ""
+        self._write_title()
 
     def show_title(self, text: str) -> None:
         """Name the window after what the session is about."""
-        if self._titles and text != self._title and not self._terminal.capabilities.is_dumb:
-            self._terminal.turn_on(SAVED_TITLE)
-            self._title = text
-            self._terminal.write(notices.title(text))
+        self._title = text
+        self._write_title()
 
     def show_busy(self, *, on: bool) -> None:
         """Show on the tab whether a turn runs."""
-        if not self._bar or on == self._is_busy or self._terminal.capabilities.is_dumb:
+        if on == self._is_busy or self._terminal.capabilities.is_dumb:
             return
         self._is_busy = on
-        sequence = notices.progress(None) if on else notices.no_progress()
-        self._terminal.write(notices.pass_through(sequence, self._env))
+        self._write_title()
+        if self._bar:
+            sequence = notices.progress(None) if on else notices.no_progress()
+            self._terminal.write(notices.pass_through(sequence, self._env))
+
+    def _say(self, text: str) -> None:
+        said = notices.notify(text, head=_HEAD, channel=self._channel, env=self._env)
+        is_dumb = self._terminal.capabilities.is_dumb
+        self._terminal.write(said if not is_dumb else notices.BELL if said else "")
+
+    def _write_title(self) -> None:
+        """The title with a mark: a person is waited for, a turn runs, or neither."""
+        mark = _WAITS if self._waiting else _WORKS if self._is_busy else ""
+        count = f"({self._count}) " if self._count else ""
+        shown = f"{mark}{count}{self._title}" if self._title else ""
+        if not self._titles or not shown or shown == self._shown or self._terminal.capabilities.is_dumb:
+            return
+        self._terminal.turn_on(SAVED_TITLE)
+        self._shown = shown
+        self._terminal.write(notices.title(shown))
 
     def pass_on(self, sequence: str) -> None:
         """A harmless sequence that a hook has for the terminal."""

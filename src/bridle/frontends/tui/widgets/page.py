@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
+from bridle.frontends.tui.render.layout import MUTED, fit, homely, one_line, style
 from bridle.frontends.tui.screen.live_region import Cursor
 from bridle.frontends.tui.screen.view import Frame
 from bridle.frontends.tui.style import cells
@@ -92,6 +92,7 @@ def heading(text: str) -> Line:
 def pair(name: str, value: str, width: int, *, column: int = 16) -> list[Line]:
     """A name and its value, wrapped below each other where they do not fit."""
     label = Span(f"{one_line(name)}", MUTED)
+    value = homely(value)
     if width < column * 2:
         return [*cells.wrap((label,), width), *cells.wrap((Span("  "), Span(one_line(value))), width)]
     first = cells.pad(cells.truncate((label,), column - 1), column)

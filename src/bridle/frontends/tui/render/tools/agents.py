@@ -105,7 +105,7 @@ def progress(call: Call, width: int, *, expanded: bool = False, frame: int = 0) 
 
 def _result(call: Call, width: int, *, expanded: bool) -> list[Line]:
     if call.fact_text("status") == "async_launched":
-        return sentence(f"runs in the background as {call.fact_text('agentId')}", width, style("info"))
+        return sentence("runs in the background", width, style("info"))
     tree = progress(call, width, expanded=True) if expanded and call.agent else []
     text = call.said.strip()
     return (

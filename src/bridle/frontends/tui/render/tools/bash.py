@@ -14,15 +14,17 @@ _COMMAND_ROWS = 60
 
 
 def _result(call: Call, width: int, *, expanded: bool) -> list[Line]:
-    rows = fold_output(call.fact_text("stdout") or "", width, head=3, tail=4, expanded=expanded)
+    rows = fold_output(
+        call.fact_text("coloredOutput") or call.fact_text("stdout"), width, head=3, tail=4, expanded=expanded
+    )
     if notices := call.fact_text("stderr"):
         rows += fold_output(notices, width, head=3, expanded=expanded)
     if meaning := call.fact_text("returnCodeInterpretation"):
         rows += sentence(meaning, width)
     if path := call.fact_text("persistedOutputPath"):
         rows += sentence(f"all of it is in {path}", width)
-    if task := call.fact_text("backgroundTaskId"):
-        rows += sentence(f"runs in the background as {task}", width, style("info"))
+    if call.fact_text("backgroundTaskId"):
+        rows += sentence("runs in the background", width, style("info"))
     if not rows:
         rows = sentence("done" if call.fact("noOutputExpected") else "no output", width)
     return rows
@@ -34,7 +36,14 @@ def failed(call: Call, width: int, *, expanded: bool) -> list[Line]:
     if not (found := _EXIT.match(text)):
         return fold_output(text, width, head=3, tail=6, expanded=expanded)
     rows = sentence(found[0].strip().lower(), width, style("error"))
-    return rows + fold_output(text[found.end() :], width, head=3, tail=6, expanded=expanded)
+    shown = _in_color(call, text[found.end() :])
+    return rows + fold_output(shown, width, head=3, tail=6, expanded=expanded)
+
+
+def _in_color(call: Call, text: str) -> str:
+    """What a command printed with its colours, where they are known; then what was noted about it."""
+    out, styled = call.fact_text("stdout"), call.fact_text("coloredOutput")
+    return styled + text[len(out) :] if styled and text.startswith(out) else text
 
 
 def progress(call: Call, width: int) -> list[Line]:

@@ -2,8 +2,8 @@
 
 from bridle.frontends.tui.render.call import Call, Look, sentence, short_path, size
 from bridle.frontends.tui.render.code import highlight
-from bridle.frontends.tui.render.collapse import fold
-from bridle.frontends.tui.render.diff import FileChange, change_between, read_hunks, render_hunks
+from bridle.frontends.tui.render.collapse import MOST_ROWS, fold
+from bridle.frontends.tui.render.diff import FileChange, added_rows, change_between, read_hunks, render_hunks
 from bridle.frontends.tui.render.layout import MUTED, count, style
 from bridle.frontends.tui.style.text import Line, Span
 
@@ -69,7 +69,14 @@ def _change(call: Call) -> FileChange:
     return FileChange(path=path, kind=kind, hunks=hunks)
 
 
+def _is_plan(call: Call) -> bool:
+    """Whether it writes the file of a plan, which is shown as a whole when it is put to the user."""
+    return "/.claude/plans/" in call.text("file_path")
+
+
 def _change_note(call: Call) -> str:
+    if _is_plan(call):
+        return "the plan"
     change = _change(call)
     parts = [f"+{change.added:,}"] if change.added else []
     if change.removed:
@@ -78,6 +85,8 @@ def _change_note(call: Call) -> str:
 
 
 def _change_result(call: Call, width: int, *, expanded: bool) -> list[Line]:
+    if _is_plan(call) and not expanded:
+        return []
     change = _change(call)
     if change.kind == "new":
         content = call.fact_text("content") or call.fact_text("newString")
@@ -88,10 +97,14 @@ def _change_result(call: Call, width: int, *, expanded: bool) -> list[Line]:
 def _new_file(content: str, path: str, width: int, *, expanded: bool) -> list[Line]:
     lines = highlight(content[:_LARGEST].removesuffix("\n"), path=path)
     gutter = len(str(len(lines)))
-    numbered = [
-        (Span(f"{number:>{gutter}} + ", style("added")), *line) for number, line in enumerate(lines, 1)
-    ]
-    return fold(numbered, width, head=_NEW_FILE_LINES, expanded=expanded)
+    shown = lines if expanded else lines[: _NEW_FILE_LINES + 1]
+    rows: list[Line] = []
+    for number, line in enumerate(shown, 1):
+        if not expanded and number > _NEW_FILE_LINES and len(lines) > _NEW_FILE_LINES + 1:
+            rows += [(Span(f"… {count(len(lines) - _NEW_FILE_LINES, 'more line')}", MUTED),)]
+            break
+        rows += added_rows(line, number, width, gutter=gutter)
+    return rows[:MOST_ROWS]
 
 
 def _cell_note(call: Call) -> str:

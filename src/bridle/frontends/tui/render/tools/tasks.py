@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.frontends.tui.render.call import Call, Look, sentence
+from bridle.frontends.tui.render.call import Call, Look, mark, sentence
 from bridle.frontends.tui.render.collapse import fold_output
-from bridle.frontends.tui.render.layout import count, fit, hanging, one_line, style
+from bridle.frontends.tui.render.layout import MUTED, count, fit, hanging, one_line, style
+from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, Style
 
 _MARKS: Mapping[str, tuple[str, Style, Style]] = {
@@ -35,12 +36,35 @@ def todo_lines(todos: Sequence[Any], width: int, *, most: int | None = None) -> 
 
 
 def _todo(todo: Mapping[str, Any], width: int) -> list[Line]:
-    mark, mark_style, text_style = _MARKS.get(str(todo.get("status")), _PENDING)
-    name = todo.get("activeForm") if todo.get("status") == "in_progress" else None
-    text = one_line(str(name or todo.get("content") or todo.get("subject") or "")[:500])
+    sign, mark_style, text_style = _MARKS.get(str(todo.get("status")), _PENDING)
+    text = one_line(_words(todo)[:500])
     return hanging(
-        (Span(text, text_style),), width, first=(Span(f"{mark} ", mark_style),), rest=(Span("  "),)
+        (Span(text, text_style),), width, first=(Span(f"{sign} ", mark_style),), rest=(Span("  "),)
     )
+
+
+def group_line(calls: Sequence[Call], width: int, *, frame: int = 0) -> Line:
+    """What some calls did to the task list, on one row: `Tasks · 3 added · 1 of 3 done · Fixing the sum`."""
+    is_running = any(call.state in ("waiting", "running") for call in calls)
+    known = next((call.fact_list("list") for call in reversed(calls) if call.fact_list("list")), None)
+    items = [each for each in known or () if isinstance(each, Mapping)]
+    parts: list[str] = []
+    if added := sum(call.tool == "TaskCreate" and call.state == "done" for call in calls):
+        parts.append(f"{added:,} added")
+    if items and added < len(calls):
+        done = sum(each.get("status") == "completed" for each in items)
+        parts.append(f"{done:,} of {len(items):,} done")
+        current = (each for each in items if each.get("status") == "in_progress")
+        parts += [one_line(_words(each)[:200]) for each in current][:1]
+    text = f" · {' · '.join(parts)}" if parts else ""
+    line = (mark("running" if is_running else "done", frame), Span("Tasks", style("tool")), Span(text, MUTED))
+    return cells.truncate(line, width)
+
+
+def _words(todo: Mapping[str, Any]) -> str:
+    """What a task says: in its active form while it is being done."""
+    name = todo.get("activeForm") if todo.get("status") == "in_progress" else None
+    return str(name or todo.get("content") or todo.get("subject") or "")
 
 
 def _todo_result(call: Call, width: int, *, expanded: bool) -> list[Line]:

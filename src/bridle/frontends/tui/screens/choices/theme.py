@@ -31,8 +31,8 @@ _NEW = 'def greet(name: str) -> None:\n    print(f"hello {name}")\n'
 
 class ChooseTheme(Struct, frozen=True):
     name: str
-    syntax: bool = True
-    """Whether code is coloured."""
+    syntax: bool | None = None
+    """Whether code is coloured; None leaves that as it is."""
 
 
 class ThemeView:
@@ -51,7 +51,7 @@ class ThemeView:
     ) -> None:
         self._current = current
         self._preview = preview
-        self._syntax = syntax
+        self._syntax = self._had_syntax = syntax
         names = ("auto", *NAMES, *custom)
         self._list = Picker(
             [Item(value=name, label=_NAMES.get(name, name)) for name in names],
@@ -86,7 +86,7 @@ class ThemeView:
             self._preview(self._current)
             return Closed(None)
         if signal is Signal.ACCEPTED and now is not None:
-            return Closed(ChooseTheme(now, self._syntax))
+            return Closed(ChooseTheme(now, None if self._syntax == self._had_syntax else self._syntax))
         if now is not None and now != before:
             self._preview(now)
         return None

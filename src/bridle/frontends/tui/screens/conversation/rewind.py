@@ -203,9 +203,9 @@ class RewindView:
             return paragraph("no files have changed since", width, MUTED)
         rows: list[Line] = [
             (
-                Span(f"{count(len(change.files_changed), 'file')} would change back: "),
-                Span(f"+{change.insertions:,}", style("added")),
-                Span(f" −{change.deletions:,}", style("removed")),
+                Span(f"{count(len(change.files_changed), 'file')} changed since: "),
+                Span(f"+{change.deletions:,}", style("added")),
+                Span(f" −{change.insertions:,}", style("removed")),
             )
         ]
         shown = change.files_changed[:_MOST_FILES]
@@ -222,4 +222,5 @@ class RewindView:
 
 
 def _short(change: Rewound) -> str:
-    return f"{count(len(change.files_changed), 'file')} +{change.insertions:,} −{change.deletions:,}"
+    """What was changed since a prompt: the opposite of what going back does."""
+    return f"{count(len(change.files_changed), 'file')} +{change.deletions:,} −{change.insertions:,}"

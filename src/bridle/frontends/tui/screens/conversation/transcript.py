@@ -46,16 +46,18 @@ class TranscriptView:
         title: str = "Transcript",
         do: Do | None = None,
         alone: bool = True,
+        expanded: bool = False,
     ) -> None:
         """Without `do` the editor closes the view with `OpenText`.
 
-        A preview inside another view is not `alone`, and offers nothing that leaves it.
+        A preview inside another view is not `alone`, and offers nothing that leaves it. `expanded` begins
+        with everything shown: long output, thinking, the input of calls.
         """
         self._passages = list(passages)
         self._title = one_line(title)
         self._do = do
         self._alone = alone
-        self._expanded = False
+        self._expanded = expanded
         self._width, self._height = 80, 20
         self._top = (0, 0)
         self._is_at_end = True
@@ -101,6 +103,9 @@ class TranscriptView:
             self._press_search(self._field, key)
             return None
         name = str(key)
+        if name == "escape" and self._query:
+            self._query, self._hits = "", []
+            return None
         if action in ("transcript:exit", "app:toggleTranscript") or name in ("escape", "q", "ctrl+c"):
             return Closed(None)
         if action in _SHOW_ALL.actions:
@@ -261,8 +266,8 @@ class TranscriptView:
         parts = [self._title]
         if self._query:
             parts.append(f"/{self._query} {self._count()}")
-        if self._expanded:
-            parts.append("everything shown")
+        if not self._expanded and self._alone:
+            parts.append("folded")
         if not self._is_at_end and self._passages:
             parts.append(f"{round(100 * self._top[0] / max(1, len(self._passages)))}%")
         return cells.truncate((Span(" · ".join(parts), style("accent", bold=True)),), width), None

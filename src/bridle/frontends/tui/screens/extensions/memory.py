@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bridle.commands.queries.memory_files import MemoryFile
 from bridle.frontends.tui.render.call import tokens
-from bridle.frontends.tui.render.layout import paragraph, style
+from bridle.frontends.tui.render.layout import homely, paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -66,7 +66,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
             value=row,
             label=row.name,
             facts=(tokens(row.tokens) if row.exists else "not there yet",),
-            detail=row.path,
+            detail=homely(row.path),
             is_path=True,
             group=row.group,
         )
@@ -79,7 +79,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
                 value=_Switch(data.automatic),
                 label="automatic notes",
                 facts=("on" if data.automatic else "off",),
-                detail=data.folder,
+                detail=homely(data.folder),
                 is_path=True,
                 group="Automatic memory",
                 sign=sign,
@@ -93,5 +93,5 @@ def _details(row: _Row, width: int) -> list[Line]:
         return paragraph("What turns out to matter is written down for later sessions.", width)
     rows = [heading(row.name), *pair("file", row.path, width, column=8)]
     if not row.exists:
-        return [*rows, (), *paragraph("It is made when it is opened.", width)]
+        return [*rows, (), *paragraph("Created when you open it.", width)]
     return [*rows, (), *paragraph(row.text[:_MOST_SHOWN], width)]

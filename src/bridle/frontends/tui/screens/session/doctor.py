@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bridle.commands.queries.doctor import Check, Health
-from bridle.frontends.tui.render.layout import count, paragraph, style
+from bridle.frontends.tui.render.layout import count, homely, paragraph, style
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
 from bridle.frontends.tui.widgets.page import heading
@@ -59,8 +59,8 @@ def _items(checks: Sequence[Check]) -> list[Item[Check]]:
     return [
         Item(
             value=check,
-            label=check.text,
-            detail=check.remedy,
+            label=homely(check.text),
+            detail=homely(check.remedy),
             group=check.group,
             sign=Span(_SIGNS[check.health][0], style(_SIGNS[check.health][1])),
         )
@@ -69,5 +69,6 @@ def _items(checks: Sequence[Check]) -> list[Item[Check]]:
 
 
 def _details(check: Check, width: int) -> list[Line]:
-    rows = [*paragraph(check.text, width, style("heading", bold=True)), ()]
-    return [*rows, *([(), heading("what to do"), *paragraph(check.remedy, width)] if check.remedy else [])]
+    rows = [*paragraph(homely(check.text), width, style("heading", bold=True)), ()]
+    remedy = homely(check.remedy)
+    return [*rows, *([(), heading("what to do"), *paragraph(remedy, width)] if remedy else [])]

@@ -158,13 +158,13 @@ async def open_tasks(context: CommandContext, screen: ScreenContext) -> OpenScre
         # Looked up late: without background work there is nothing that could be asked.
         return context.workspace.tasks.read(id, most)
 
-    view = tasks_view(
+    view, tell = tasks_view(
         await read(),
         read=tail,
         clock=screen.clock,
         do=screen.do,
     )
-    return renewed(view, read)
+    return renewed(view, read, tell=tell)
 
 
 async def open_diff(context: CommandContext, screen: ScreenContext) -> OpenScreen:

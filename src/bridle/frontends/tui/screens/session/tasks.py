@@ -7,13 +7,16 @@ from msgspec import Struct
 from bridle.frontends.tui.render.call import duration
 from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import MUTED, paragraph, style
+from bridle.frontends.tui.render.markdown import render_markdown
 from bridle.frontends.tui.screens.actions import EditFile
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.message_pane import MessagePane
 from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
+from bridle.types.command import Says
 from bridle.types.services.tasks import Task, TaskStatus
 
 _TAIL = 20_000
@@ -41,14 +44,24 @@ class OpenAgent(Struct, frozen=True):
     title: str
 
 
+class MessageAgent(Struct, frozen=True):
+    """Write to an agent; it reads the message at its next step, or continues with it."""
+
+    id: str
+    text: str
+
+
 def tasks_view(
     tasks: Sequence[Task],
     *,
     read: Callable[[str, int], str],
     clock: Callable[[], float],
     do: Do = nothing,
-) -> TabbedView[Sequence[Task]]:
-    """Every job with its newest output; `read` gives the end of what one printed."""
+) -> tuple[TabbedView[Sequence[Task]], Callable[[Says], None]]:
+    """Every job with its newest output, and what shows in the view what came of a message or a stop.
+
+    `read` gives the end of what a job printed.
+    """
 
     def items(now: Sequence[Task]) -> list[Item[str]]:
         return [_item(task, clock()) for task in sorted(now, key=lambda each: each.status != "running")]
@@ -59,20 +72,30 @@ def tasks_view(
         details=lambda id, width: _details(known[id], read(id, _TAIL), clock(), width),
         do=do,
         empty="nothing runs in the background",
+        accept=(
+            Command(
+                key="enter",
+                words="open its conversation",
+                closes=True,
+                when=lambda id: known[id].kind == "local_agent",
+                act=lambda id, _: OpenAgent(id, _label(known[id])) if id else None,
+            ),
+        ),
         commands=(
+            Command(
+                key="m",
+                words="message",
+                ask="What should it know?",
+                check=lambda _, text: "" if text else "say something, or press esc",
+                when=lambda id: known[id].kind == "local_agent",
+                act=lambda id, given: MessageAgent(id, given.text) if id else None,
+            ),
             Command(
                 key="s",
                 words="stop",
                 confirm="Stop it and all that it started?",
                 when=lambda id: _can_be_stopped(known[id]),
                 act=lambda id, _: StopTask(id) if id else None,
-            ),
-            Command(
-                key="t",
-                words="its conversation",
-                closes=True,
-                when=lambda id: known[id].kind == "local_agent",
-                act=lambda id, _: OpenAgent(id, known[id].description) if id else None,
             ),
             Command(
                 key="shift+s",
@@ -94,7 +117,8 @@ def tasks_view(
         known.update((task.id, task) for task in now)
         pane.replace(items(now))
 
-    return TabbedView("Background work", [("", pane)], update=update, refresh=1.0)
+    noted = MessagePane(pane)
+    return TabbedView("Background work", [("", noted)], update=update, refresh=1.0), noted.tell
 
 
 def _can_be_stopped(task: Task) -> bool:
@@ -115,7 +139,8 @@ def _item(task: Task, now: float) -> Item[str]:
 
 
 def _label(task: Task) -> str:
-    named = f"{task.name}: " if task.name and task.description else task.name or ""
+    name = task.name or (task.agent_type if task.kind == "local_agent" else None)
+    named = f"{name}: " if name and task.description else name or ""
     return f"{named}{task.description or task.command}"
 
 
@@ -129,6 +154,8 @@ def _details(task: Task, output: str, now: float, width: int) -> list[Line]:
     ending = "" if task.exit_code is None else f", exit code {task.exit_code}"
     rows += pair("state", f"{_state(task)}{ending}", width, column=8)
     rows += pair("time", duration((task.ended or now) - task.started), width, column=8)
+    if found := (task.error or task.result or "").strip():
+        rows += [(), heading("result"), *render_markdown(found[:_TAIL], width)]
     rows += [(), heading("output")]
     shown = fold_output(output, width, head=0, tail=_ROWS)
     return [*rows, *(shown or paragraph("nothing yet", width, MUTED))]
