@@ -33,7 +33,7 @@ async def test_compacting_puts_a_summary_in_the_place_of_what_was_said(tmp_path:
     assert (outcome.text, outcome.num_turns, outcome.is_error) == ("", 0, False)
     assert "keep the colors" in _sent(commanded)
     assert len(commanded.said) == 1 and "uncompact" in commanded.said[0]
-    assert "1 prompts: 3 tokens" in commanded.said[0] and "1 answers" in commanded.said[0]
+    assert "1 prompt: 3 tokens" in commanded.said[0] and "1 answer:" in commanded.said[0]
     assert commanded.session.id == before
     await commanded.prompt("and now?")
     assert "They spoke of apples." in _sent(commanded) and "Hm." not in _sent(commanded)

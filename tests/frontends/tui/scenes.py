@@ -86,7 +86,7 @@ VIEWS: Sequence[Scene] = (
     ),
     Scene(
         [
-            _opened("config", "Settings", "alwaysThinkingEnabled"),
+            _opened("config", "Settings", "editorMode"),
             Look("config-search", "/theme", ["/ theme"], ["alwaysThinking"]),
             Look("config-changed", "\r\r", ["› theme", "dark"]),
             Look("config-usage", TAB, ["cost"]),
@@ -109,7 +109,7 @@ VIEWS: Sequence[Scene] = (
         [_opened("context", "System prompt"), Look("context-item", "\r", ["esc back"]), _back("esc close")]
     ),
     _view("cost", "session", "$0.0001"),
-    Scene([_opened("usage", "session", "$0.0001"), Look("usage-days", TAB, ["in all"])]),
+    Scene([_opened("usage", "session", "$0.0001"), Look("usage-days", TAB, ["total"])]),
     Scene([_opened("diff", "Changes", "prices.py"), Look("diff-file", "\r", ["tax=0"]), _back("esc close")]),
     _view("tasks", "Background work"),
     _view("doctor", "Doctor"),
