@@ -397,12 +397,10 @@ class Session:
         self.note(line)
 
     def save_cost(self) -> None:
-        """Write down the cost so far, if it has changed, here and where it is paid."""
+        """Write down the cost so far, if it has changed."""
         if self._cost is not self._saved_cost:
             self._saved_cost = self._cost
             self.note(to_note(self._cost, self.id))
-        if self._payer is not None:
-            self._payer.save_cost()
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""
