@@ -230,7 +230,7 @@ async def test_what_was_allowed_for_the_session_is_allowed_over_there(tmp_path: 
         async with bridle.terminal(size=(100, 30)) as terminal:
             await terminal.ready()
             await terminal.say("first")
-            await terminal.until_text("2. Yes, and in this session allow Bash(npm test:*)")
+            await terminal.until_text("2. Yes, and allow Bash(npm test:*) this session")
             await terminal.until_text("enter to choose")
             terminal.type("2")
             await terminal.until_text("One.")
