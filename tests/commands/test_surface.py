@@ -12,6 +12,7 @@ from tests.fakes.features import feature_commands
 from tests.tables import table
 
 BUILT_IN = (
+    "login", "logout",
     "add-dir", "advisor", "agents", "auto-mode-setup", "autocompact", "background", "bg", "branch", "btw",
     "bug", "share", "feedback", "cd", "clear", "reset", "new", "color", "compact", "config", "settings",
     "context", "copy", "cost", "stats", "usage", "diff", "effort", "exit", "quit", "export", "fast",
@@ -37,8 +38,6 @@ REFUSED = {
     "app": "the desktop app is the vendor's",
     "install-github-app": "the app is the vendor's",
     "install-slack-app": "the app is the vendor's",
-    "login": "accounts are the vendor's; the command says how to give a key",
-    "logout": "the same",
     "mobile": "the app is the vendor's",
     "ios": "the app is the vendor's",
     "android": "the app is the vendor's",
@@ -82,7 +81,7 @@ def test_command_that_needs_no_vendor_is_there(name: str, known: set[str]):
 @table("name", REFUSED)
 def test_command_of_the_vendor_is_answered_and_not_offered(name: str):
     (listing,) = [each for each in CATALOG if name in (each.name, *each.aliases)]
-    assert listing.hidden or name in ("login", "logout")
+    assert listing.hidden
     assert listing.module == "bridle.commands.unavailable"
 
 

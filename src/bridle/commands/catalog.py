@@ -397,7 +397,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing("desktop", "Move to the desktop app", _NOTICE, "desktop", aliases=("app",), hidden=True),
     Listing("install-github-app", "GitHub app", _NOTICE, "github_app", hidden=True),
     Listing("install-slack-app", "Slack app", _NOTICE, "slack_app", hidden=True),
-    Listing("login", "Add a key, or choose another way to a model", _NOTICE, "login", aliases=("logout",)),
+    Listing("login", "Add a key, or choose another way to a model", _MODEL, "login", aliases=("logout",)),
     Listing("mobile", "Phone app", _NOTICE, "mobile", aliases=("ios", "android"), hidden=True),
     Listing(
         "passes",

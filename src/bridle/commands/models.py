@@ -23,6 +23,11 @@ from bridle.types.errors import ConfigError, UsageError
 _ULTRACODE, _HARDEST = "ultracode", "xhigh"
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
 
+_LOGIN = (
+    "bridle uses API keys: run bridle auth login <vendor>, or set ANTHROPIC_API_KEY or another vendor's key. "
+    "bridle docs models lists the vendors. No key? Try bridle --model offline."
+)
+
 
 async def model(arguments: str, context: CommandContext) -> CommandResult:
     """Choose the model; `s` behind it means for this session only."""
@@ -137,6 +142,12 @@ async def fast(arguments: str, context: CommandContext) -> CommandResult:
         "For quicker answers choose /model haiku or /effort low.",
         is_error=True,
     )
+
+
+async def login(arguments: str, context: CommandContext) -> CommandResult:
+    """The menu of ways to a model, where there is a terminal."""
+    del arguments, context
+    return Shows(view="login", text=_LOGIN)
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:

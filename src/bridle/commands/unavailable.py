@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from bridle.commands.context import CommandContext
-from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.command import CommandResult, Says
 
 _Run = Callable[[str, CommandContext], Awaitable[CommandResult]]
 
@@ -14,18 +14,6 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
         return Says(text, is_error=is_error)
 
     return run
-
-
-_LOGIN = (
-    "bridle uses API keys: run bridle auth login <vendor>, or set ANTHROPIC_API_KEY or another vendor's key. "
-    "bridle docs models lists the vendors. No key? Try bridle --model offline."
-)
-
-
-async def login(arguments: str, context: CommandContext) -> CommandResult:
-    """The menu of ways to a model, where there is a terminal."""
-    del arguments, context
-    return Shows(view="login", text=_LOGIN)
 
 
 artifacts = _says("Published pages need the vendor's cloud; /export writes the conversation to a file.")
