@@ -19,6 +19,7 @@ from bridle.types.event import (
     Answered,
     ApiFault,
     AssistantReplied,
+    CallChanged,
     CommandReplied,
     CompactionFinished,
     CompactionStarted,
@@ -104,6 +105,7 @@ EVENTS: tuple[Event, ...] = (
     UserTextAdded(uuid="u", timestamp=_TIME, content="go on"),
     AssistantReplied(uuid="u", timestamp=_TIME, message=_MESSAGE),
     ToolStarted(call_id="c", tool="Bash", input={"command": "ls"}),
+    CallChanged(call_id="c", tool="Bash", input={"command": "ls -l"}),
     ToolProgressed(call_id="c", tool="Bash", text="…", seconds=9.0),
     ToolFinished(
         uuid="u",

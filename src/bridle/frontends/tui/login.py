@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.config.schema import Settings
 from bridle.frontends.tui.app import GUARD_SECONDS, App
-from bridle.frontends.tui.dialogs.login import KeyDialog, NewKey, WaitDialog, login_menu
+from bridle.frontends.tui.dialogs.login import EnteredKey, KeyDialog, WaitDialog, login_menu
 from bridle.frontends.tui.dialogs.menu import Choice
 from bridle.providers import vendors
 from bridle.providers.choices.vendor_keys import start_model, takes_key, vendors_with_key
@@ -88,7 +88,7 @@ async def _paste(app: App, settings: Settings, env: Mapping[str, str]) -> Chosen
             problem = str(error)
 
 
-async def _keep(given: NewKey, settings: Settings, env: Mapping[str, str]) -> ChosenModel:
+async def _keep(given: EnteredKey, settings: Settings, env: Mapping[str, str]) -> ChosenModel:
     row = vendors.find(given.vendor) or vendors.VENDORS[0]
     check_policy(row.name, settings, env)
     place = place_of(row, env)

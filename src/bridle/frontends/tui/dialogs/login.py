@@ -19,7 +19,7 @@ _LONGEST = 4_096
 _MOST_DOTS = 40
 
 
-class NewKey(Struct, frozen=True):
+class EnteredKey(Struct, frozen=True):
     """A key, with the vendor that it is for."""
 
     key: str
@@ -68,14 +68,14 @@ class KeyDialog:
         rows += paragraph(hints, width, MUTED)
         return Frame(rows[:height], (1, min(5 + len(dots), width - 1)))
 
-    def press(self, key: Key, action: str | None, /) -> Closed[NewKey | None] | None:
+    def press(self, key: Key, action: str | None, /) -> Closed[EnteredKey | None] | None:
         del action
         match str(key):
             case "escape" | "ctrl+c":
                 return Closed(None)
             case "enter" | "ctrl+s" as name:
                 untested = name == "ctrl+s"
-                given = NewKey(self._key.strip(), self._vendors[self._place][0], untested)
+                given = EnteredKey(self._key.strip(), self._vendors[self._place][0], untested)
                 return Closed(given) if given.key else None
             case "tab" | "down":
                 self._at = (self._place + 1) % len(self._vendors)

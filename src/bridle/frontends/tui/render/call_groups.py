@@ -14,7 +14,6 @@ from bridle.frontends.tui.style.text import Line, Span
 from bridle.tools.catalog import traits_of
 from bridle.types.tool import LOOKS_AT_FILES, Kind
 
-_TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 _LEAST_GROUPED = 2
 
 
@@ -25,7 +24,7 @@ class CallGroup(Struct, frozen=True):
 
     @property
     def keeps_tasks(self) -> bool:
-        return self.calls[0].tool in _TASKS
+        return _updates_tasks(self.calls[0])
 
 
 def render_call(call: Call, width: int, *, expanded: bool = False, frame: int = 0) -> list[Line]:
@@ -56,7 +55,7 @@ def group_calls(calls: Sequence[Call]) -> list[Call | CallGroup]:
     run: list[Call] = []
     for call in (*calls, None):
         if run and (call is None or not is_grouped(call) or _group_of(call) != _group_of(run[0])):
-            least = 1 if run[0].tool in _TASKS else _LEAST_GROUPED
+            least = 1 if _updates_tasks(run[0]) else _LEAST_GROUPED
             grouped += [CallGroup(tuple(run))] if len(run) >= least else run
             run = []
         if call is not None:
@@ -70,7 +69,7 @@ def is_grouped(call: Call) -> bool:
 
 
 def _group_of(call: Call) -> str:
-    return "tasks" if call.tool in _TASKS else "look" if _kind(call) in LOOKS_AT_FILES else ""
+    return "tasks" if _updates_tasks(call) else "look" if _kind(call) in LOOKS_AT_FILES else ""
 
 
 def render_group(group: CallGroup, width: int, *, expanded: bool = False, frame: int = 0) -> list[Line]:
@@ -107,6 +106,10 @@ def describe_group(group: CallGroup) -> str:
         )
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
+
+
+def _updates_tasks(call: Call) -> bool:
+    return traits_of(call.tool).updates_tasks
 
 
 def _kind(call: Call) -> Kind:

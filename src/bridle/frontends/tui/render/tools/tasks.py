@@ -8,6 +8,7 @@ from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import MUTED, count, fit, hanging, one_line, style
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, Style
+from bridle.tools.catalog import traits_of
 
 _MARKS: Mapping[str, tuple[str, Style, Style]] = {
     "completed": ("✓", style("success"), style("muted", strike=True)),
@@ -49,7 +50,7 @@ def group_line(calls: Sequence[Call], width: int, *, frame: int = 0) -> Line:
     known = next((call.fact_list("list") for call in reversed(calls) if call.fact_list("list")), None)
     items = [each for each in known or () if isinstance(each, Mapping)]
     parts: list[str] = []
-    if added := sum(call.tool == "TaskCreate" and call.state == "done" for call in calls):
+    if added := sum(_adds(call) and call.state == "done" for call in calls):
         parts.append(f"{added:,} added")
     if items and added < len(calls):
         done = sum(each.get("status") == "completed" for each in items)
@@ -65,6 +66,11 @@ def _words(todo: Mapping[str, Any]) -> str:
     """What a task says: in its active form while it is being done."""
     name = todo.get("activeForm") if todo.get("status") == "in_progress" else None
     return str(name or todo.get("content") or todo.get("subject") or "")
+
+
+def _adds(call: Call) -> bool:
+    """Whether a call adds a task: one that changes a task names it."""
+    return traits_of(call.tool).kind == "task" and "taskId" not in call.input
 
 
 def _todo_result(call: Call, width: int, *, expanded: bool) -> list[Line]:
