@@ -52,7 +52,7 @@ async def test_init_and_initialize_list_the_commands(tmp_path: Path):
     commands = {each["name"]: each for each in answer["response"]["commands"]}
     assert commands["compact"] == {
         "name": "compact",
-        "description": "Replace the conversation by a summary",
+        "description": "Compact the conversation into a summary",
         "argumentHint": "[focus]",
         "builtin": True,
     }

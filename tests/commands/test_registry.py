@@ -89,7 +89,7 @@ def test_listing_for_hosts_has_the_fields_they_know():
     assert clear is not None
     assert clear.listing() == {
         "name": "clear",
-        "description": "Begin a new conversation",
+        "description": "Start a new conversation",
         "argumentHint": "[name]",
         "aliases": ["reset", "new"],
         "builtin": True,

@@ -16,20 +16,24 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
     return run
 
 
-artifacts = _says("Published pages need the vendor's cloud; /export writes the conversation to a file.")
-autofix = _says("Watching pull requests needs the vendor's cloud; run bridle -p in your own CI instead.")
-browser = _says("The browser extension needs the vendor; add a browser server with bridle mcp add.")
-design = _says("This belongs to a product of the vendor.")
-desktop = _says("There is no desktop app; bridle runs in any terminal.")
-github_app = _says("The GitHub app needs the vendor; run bridle -p in a workflow of your own.")
-slack_app = _says("The Slack app needs the vendor.")
-mobile = _says("The phone app needs the vendor.")
-account = _says("There is no account: bridle runs on your own keys; /cost shows what was used.")
-cloud = _says("Cloud sessions need the vendor; bridle --resume continues any conversation on this machine.")
-schedule = _says("Cloud schedules need the vendor; use cron with bridle -p.")
-cloud_review = _says("The cloud review needs the vendor; /security-review and /code-review work here.")
-voice = _says("Dictation needs the vendor; the dictation of your system types into the terminal as well.")
+artifacts = _says("Artifacts are not available in bridle. /export writes the conversation to a file.")
+autofix = _says("Not available in bridle. Run bridle -p in your CI instead.")
+browser = _says(
+    "The browser extension is not available in bridle. Add a browser MCP server with bridle mcp add."
+)
+design = _says("Not available in bridle.")
+desktop = _says("There is no desktop app. bridle runs in any terminal.")
+github_app = _says("The GitHub app is not available in bridle. Run bridle -p in a GitHub workflow.")
+slack_app = _says("The Slack app is not available in bridle.")
+mobile = _says("The phone app is not available in bridle. /remote-control works in a phone's browser.")
+account = _says("bridle uses your own API keys; there is no account. /cost shows usage.")
+cloud = _says(
+    "Cloud sessions are not available in bridle. bridle --resume resumes any conversation on this machine."
+)
+schedule = _says("Cloud schedules are not available in bridle. Use cron with bridle -p.")
+cloud_review = _says("Cloud review is not available in bridle. Use /security-review or /code-review.")
+voice = _says("Dictation is not available in bridle. Your system's dictation works in the terminal.")
 
-pr_comments = _says("/pr-comments was removed: ask for the comments of a pull request in a prompt.")
-ultraplan = _says("/ultraplan was removed: use /plan.")
-vim = _says("/vim was removed: use /config editorMode=vim, or =normal to go back.")
+pr_comments = _says("/pr-comments was removed. Ask for pull request comments in a prompt.")
+ultraplan = _says("/ultraplan was removed. Use /plan.")
+vim = _says("/vim was removed. Use /config editorMode=vim, or editorMode=normal to turn it off.")
