@@ -137,7 +137,7 @@ async def test_the_case_is_kept_for_a_report_without_secrets(session: Session):
     assert "canary-token-1" not in session.log.read_text()
     assert oct(session.log.stat().st_mode & 0o777) == "0o600"
     (notice,) = channel.of(Noticed)
-    assert str(session.log) in notice.text and "SECURITY.md" in notice.text
+    assert str(session.log) in notice.text and "bridle docs reporting" in notice.text
 
 
 async def test_a_command_that_did_too_much_is_asked_about_before_it_runs_again(session: Session):
