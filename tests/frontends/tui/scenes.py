@@ -88,7 +88,7 @@ VIEWS: Sequence[Scene] = (
         [
             _opened("config", "Settings", "editorMode"),
             Look("config-search", "/theme", ["/ theme"], ["alwaysThinking"]),
-            Look("config-changed", "\r\r", ["› theme", "dark"]),
+            Look("config-changed", "\r\r", ["› theme", "dark     user"]),
             Look("config-usage", TAB, ["cost"]),
         ]
     ),
