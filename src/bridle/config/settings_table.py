@@ -288,9 +288,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("apiKeyHelper", NO_FOLDER, "parts/provider", "Command that prints the credential"),
     Setting("awsAuthRefresh", NO_FOLDER, "session/model_choices", "Command that logs in to AWS again"),
     Setting("awsCredentialExport", NO_FOLDER, "session/model_choices", "Command that prints AWS credentials as JSON"),
-    Setting("forceLoginMethod", NO_FOLDER, "verbs/auth", "The only way to log in"),
-    Setting("forceLoginGatewayUrl", MANAGED, "verbs/auth", "The gateway to log in to"),
-    Setting("forceLoginOrgUUID", NO_FOLDER, "verbs/auth", "The organisation to log in to"),
+    Setting("forceLoginMethod", NO_FOLDER, "credentials/login", "The only way to log in"),
+    Setting("forceLoginGatewayUrl", MANAGED, "credentials/login", "The gateway to log in to"),
+    Setting("forceLoginOrgUUID", NO_FOLDER, "credentials/login", "The organisation to log in to"),
     Setting("gcpAuthRefresh", NO_FOLDER, "session/model_choices", "Command that logs in to Google Cloud again"),
     Setting("otelHeadersHelper", NO_FOLDER, "", "Command that prints headers of telemetry", no_effect="bridle sends no telemetry"),
     # Versions

@@ -449,7 +449,7 @@ async def test_resume_lets_the_user_choose_a_conversation(tmp_path: Path):
     ("command", "shown"),
     [
         ("/help", "help"),
-        ("/context", "window"),
+        ("/context", "system tools"),
         ("/permissions", "allow"),
         ("/theme", "dark"),
         ("/model", "sonnet"),

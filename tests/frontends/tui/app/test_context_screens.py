@@ -165,12 +165,12 @@ async def test_usage_is_shown_by_model_and_day(tmp_path: Path):
     async with bridle(tmp_path, size=(100, 40)) as terminal:
         await _with_two_results(terminal)
         await terminal.say("/usage")
-        await terminal.until_text("what for")
+        await terminal.until_text("by source")
         assert "claude-sonnet" in terminal.emulator.text
         assert "cost" in terminal.emulator.text and "$0." in terminal.emulator.text
         terminal.type("\t\t\t")
-        await terminal.until_text("In this conversation")
-        await terminal.until_text("results of Read")
+        await terminal.until(lambda screen: "Agents" in screen.text and "Prompts" in screen.text)
+        assert any(row.startswith("Read") and "$0." in row for row in terminal.emulator.rows)
 
 
 async def test_budgets_are_shown_with_what_is_gone_and_for_what(tmp_path: Path):
