@@ -209,6 +209,7 @@ class Chat:
         return self._queue.shown(uuid)
 
     def finished(self, outcome: Outcome, /) -> None:
+        self._queue.turn_ended()
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
         if not self._queue and outcome.reason not in ("command", "aborted_streaming", "aborted_tools"):
@@ -313,7 +314,7 @@ class Chat:
             self.submit(draft)
 
     def _interrupt(self, again: str) -> None:
-        if self.is_busy:
+        if self.is_busy or self._queue.is_pending:
             self._stop()
         elif not self.input.editor.is_empty:
             self.input.clear()
@@ -321,7 +322,7 @@ class Chat:
             self._leave_if_again(again, "ctrl+c")
 
     def _cancel(self, again: str) -> None:
-        if self.is_busy:
+        if self.is_busy or self._queue.is_pending:
             self._stop()
         elif again != "chat:cancel":
             self._twice.expect("chat:cancel")

@@ -16,9 +16,15 @@ class PromptQueue:
         self._input = input
         self._waiting: dict[str, Draft] = {}
         self._shown: dict[str, str] = {}
+        self._starting = ""
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a prompt waits, or was taken by the engine and its turn has not begun."""
+        return bool(self._waiting or self._starting)
 
     @property
     def texts(self) -> list[str]:
@@ -35,8 +41,13 @@ class PromptQueue:
         """A prompt left the queue, or came into it."""
         if event.state in ("started", "cancelled", "completed"):
             self._waiting.pop(event.prompt_uuid, None)
+            self._starting = event.prompt_uuid if event.state == "started" else ""
         if event.state == "completed":
             self._shown.pop(event.prompt_uuid, None)
+
+    def turn_ended(self) -> None:
+        """What was taken has had its turn."""
+        self._starting = ""
 
     def shown(self, uuid: str | None) -> str | None:
         """What the user saw of a prompt when they sent it."""
