@@ -8,6 +8,7 @@ from msgspec import Struct
 from bridle.permissions import patterns
 from bridle.permissions.files import paths
 from bridle.permissions.matching import allow_rules, find_part_rule, find_path_rule, is_whole_command
+from bridle.permissions.shell.programs.service_commands import READ_ONLY
 from bridle.permissions.tool_names import ENTER, READ, SHELL
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Judged, PartDecision, Rule
 from bridle.types.shell import Part
@@ -173,7 +174,16 @@ def _may_write(case: Case, part: Part, path: str, rule: Rule | None) -> bool:
 def allowing(case: Case, part: Part) -> Rule | None:
     if (rule := find_part_rule(case, part, Effect.ALLOW)) is not None:
         return rule
+    if part.service and (rule := _reading_rule(case, part)) is not None:
+        return rule
     return next((rule for rule in allow_rules(case) if is_whole_command(rule, case)), None)
+
+
+def _reading_rule(case: Case, part: Part) -> Rule | None:
+    """The rule that lets read-only uses of a program run: `Bash(gh:read-only)`."""
+    wanted = f"{part.service}:{READ_ONLY}"
+    found = (rule for rule in allow_rules(case) if rule.tool == SHELL and rule.content == wanted)
+    return next(found, None)
 
 
 def _may_enter(case: Case, folder: str) -> bool:

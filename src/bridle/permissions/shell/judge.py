@@ -82,6 +82,7 @@ def judge(simple: Simple, scene: LineContext) -> Part:
         shows_tree=verdict.shows_tree,
         lists=tuple(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
         lists_exactly=verdict.exactly,
+        service=verdict.service,
         blocks_prefix=_blocks_prefix(words),
     )
 

@@ -5,6 +5,7 @@ import os.path
 from bridle.permissions.shell.programs.git_commands import git
 from bridle.permissions.shell.programs.options import HarmlessUse, Verdict, look
 from bridle.permissions.shell.programs.read_commands import PLAIN, VERSIONS
+from bridle.permissions.shell.programs.service_commands import service_use
 from bridle.permissions.shell.programs.small_languages import PROGRAMS, xargs_command
 from bridle.permissions.shell.programs.wrappers import TRANSPARENT
 from bridle.permissions.shell.syntax.simple_command import Simple
@@ -14,7 +15,7 @@ from bridle.permissions.word_lists import listed
 
 _TRUSTED = frozenset({"/bin", "/usr/bin"})
 # Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
-# build tools that may run what the project brings along (cargo, go, make -n) are not here.
+# build tools that may run what the project brings along (cargo, go) are read-only by a rule alone.
 _XARGS_READERS = listed("""
     cat head tail wc grep egrep fgrep rg ls stat file du md5sum sha1sum sha256sum cksum nl od strings jq sed
     tac cut hexdump basename dirname realpath readlink echo
@@ -54,7 +55,7 @@ def judge_command(words: tuple[Word, ...], *, here: str | None, fed: tuple[Simpl
         return look(name, use, rest)
     if rest and (lister := _LISTERS.get((name.replace("pip3", "pip"), rest[0].value))):
         return look(f"{name} {rest[0].value}", lister, rest[1:])
-    return Verdict(f"{name} isn't known to be read-only")
+    return service_use(name, rest) or Verdict(f"{name} isn't known to be read-only")
 
 
 def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> Verdict:

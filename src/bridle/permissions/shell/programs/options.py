@@ -72,6 +72,8 @@ class Verdict(Struct, frozen=True):
     """Folders from which it is given the names of files."""
     exactly: bool = False
     """It is given them as they are, whatever characters are in them."""
+    service: str = ""
+    """The program whose rule for read-only uses covers it, although it is not harmless."""
 
 
 class Parsed(Struct, frozen=True):
