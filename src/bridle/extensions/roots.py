@@ -78,13 +78,15 @@ def roots_of(kind: Kind, where: ExtensionRoots) -> tuple[Root, ...]:
     found = [Root(kind=kind, path=os.path.join(where.managed_dir, ".claude", kind), source="managed")]
     # Commands are skills in another form, and what closes the one closes the other.
     if ("skills" if kind == "commands" else kind) not in where.closed:
-        if "user" in where.sources:
-            found.append(Root(kind=kind, path=os.path.join(where.home, kind), source="user"))
-        if "project" in where.sources and kind != "themes":
-            found += [
-                Root(kind=kind, path=os.path.join(folder, ".claude", kind), source="project")
-                for folder in (*_upwards(where.cwd, where.home), *where.extra)
-            ]
+        user = [Root(kind=kind, path=os.path.join(where.home, kind), source="user")]
+        project = [
+            Root(kind=kind, path=os.path.join(folder, ".claude", kind), source="project")
+            for folder in (*_upwards(where.cwd, where.home), *where.extra)
+        ]
+        user = user if "user" in where.sources else []
+        project = project if "project" in where.sources and kind != "themes" else []
+        # An agent of the project is made for the project; of skills the user's own go before.
+        found += (*project, *user) if kind == "agents" else (*user, *project)
     first: dict[str, Root] = {}
     for root in found:
         first.setdefault(root.path, root)

@@ -13,7 +13,7 @@ from bridle.permissions.denied_names import naming_rule
 from bridle.permissions.files import paths
 from bridle.permissions.matching import find_rule, may_cover, settles_command, shell_rules
 from bridle.permissions.suggestions import lasting_rules, suggest
-from bridle.permissions.tool_names import EDITORS, MESSAGE, NO_EFFECT, PLAN_END, PLAN_START, SHELL
+from bridle.permissions.tool_names import EDITORS, MESSAGE, PLAN_END, PLAN_START, SHELL, has_no_effect
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
 _LONGEST = 10_000
@@ -136,7 +136,7 @@ def own_file(case: Case) -> Decision | None:
 
 
 def plan(case: Case) -> Decision | None:
-    if case.mode != "plan" or case.read_only or case.tool in NO_EFFECT:
+    if case.mode != "plan" or case.read_only or has_no_effect(case.tool, case.input):
         return None
     reason = "plan mode only reads"
     return Ask(reason, "mode", needs_person=True) if case.attended else Deny(reason, "mode")
@@ -283,7 +283,9 @@ def read_inside(case: Case) -> Decision | None:
 
 
 def no_effect(case: Case) -> Decision | None:
-    return Allow("the call has no effect outside the session") if case.tool in NO_EFFECT else None
+    return (
+        Allow("the call has no effect outside the session") if has_no_effect(case.tool, case.input) else None
+    )
 
 
 def outside(case: Case) -> Decision | None:

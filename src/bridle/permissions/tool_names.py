@@ -4,6 +4,9 @@ These are names and no traits that a tool states of itself: a tool that comes fr
 way past the gate.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from bridle.types.agent import AGENT_TOOL, FORMER_AGENT_TOOL
 from bridle.types.on_demand import SEARCH
 
@@ -19,6 +22,7 @@ ENTER = "Cd"
 SKILL = "Skill"
 WORKFLOW = "Workflow"
 MESSAGE = "SendMessage"
+SCHEDULE = "CronCreate"
 PLAN_START = "EnterPlanMode"
 PLAN_END = "ExitPlanMode"
 
@@ -28,11 +32,20 @@ DELEGATING = frozenset({AGENT_TOOL, FORMER_AGENT_TOOL})
 BY_SUBJECT = frozenset({SKILL, WORKFLOW})
 """Approval is suggested for the skill or workflow that is named, and not for the tool."""
 NO_EFFECT = frozenset({
-    "Advisor", AGENT_TOOL, "AskUserQuestion", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
-    MESSAGE, "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
-    "TaskUpdate", "TodoWrite", SEARCH, "WaitForMcpServers",
+    "Advisor", AGENT_TOOL, "AskUserQuestion", SCHEDULE, "CronDelete", "CronList", "ListAgents",
+    "ListMcpResourcesTool", "PushNotification", "ReadMcpResourceDirTool", "ReadMcpResourceTool",
+    "ReportFindings", "ScheduleWakeup", MESSAGE, "Sleep", "StructuredOutput", "TaskCreate", "TaskGet",
+    "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", SEARCH, "WaitForMcpServers",
 })  # fmt: skip
-"""Tools that touch nothing but the session; the calls of a sub-agent pass the gate, too."""
+"""Tools that touch nothing but the session, its clock and what its servers offer to read; the calls of a
+sub-agent and of a prompt that comes later pass the gate, too."""
+
+
+def has_no_effect(tool: str, input: Mapping[str, Any]) -> bool:
+    """Whether a call touches nothing outside the session; a schedule that outlives it does."""
+    return tool in NO_EFFECT and not (tool == SCHEDULE and bool(input.get("durable")))
+
+
 RULED_BY = {"Write": EDIT, "NotebookEdit": EDIT, "Glob": READ, "Grep": READ, "LSP": READ}
 """Tools whose files are ruled by the rules of another tool."""
 OLD_NAMES = {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
     from bridle.engine.calls.call import Call
     from bridle.engine.turn import Turn
+    from bridle.permissions.preparation import SessionPosition
     from bridle.transcripts.session import Session
     from bridle.types.agent import AgentDefinition
     from bridle.types.tool import Toolbox
@@ -36,6 +37,8 @@ class AgentsFeature(Feature):
         session: "Session | None" = None,
         narrow: "Callable[[Toolbox], tuple[Toolbox, tuple[str, ...] | None]] | None" = None,
         leads: bool = False,
+        own: "AgentDefinition | None" = None,
+        in_worktree: bool = False,
     ) -> None:
         self.agents = agents
         self._session = session
@@ -44,6 +47,9 @@ class AgentsFeature(Feature):
         """Where the main thread is an agent itself: its tools, and the agents that it may start."""
         self._leads = leads
         """The main thread leaves all work to agents, which have the tools that it does without."""
+        self._own = own
+        """What the thread itself runs as, if it is an agent."""
+        self._in_worktree = in_worktree
 
     def part(self, key: Service[Any]) -> Any:
         return self.agents if key is AGENTS else None
@@ -80,6 +86,23 @@ class AgentsFeature(Feature):
         known = any(each.name == agent for each in self.agents.definitions())
         return f"The user wants the agent {agent} to work on this." if known else None
 
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
+        """An agent may write its own memory."""
+        definition = self._own
+        if definition is None or definition.memory is None:
+            return standing
+        if definition.source == "project" and not standing.trusted:
+            return standing
+        import msgspec
+
+        from bridle.features.agents.memory import kept_folder
+
+        workspace = turn.runtime.workspace
+        # The memory of an agent in a tree of its own is that of the folder it was started from.
+        start = workspace.origins[-1] if self._in_worktree and workspace.origins else workspace.start
+        folder = kept_folder(definition.name, definition.memory, cwd=start, env=turn.runtime.env)
+        return msgspec.structs.replace(standing, own=(*standing.own, folder))
+
     def expect_call(self, tool: str) -> None:
         if tool == AGENT_TOOL:
             import_module("bridle.features.agents.start")
@@ -94,7 +117,11 @@ class AgentsFeature(Feature):
         """An agent may start those that its definition names, and is no deeper than the session allows."""
         from bridle.features.agents.tools import AgentPosition, select
 
-        return AgentsFeature(self.agents.below(select(work.definition, AgentPosition()).agents))
+        return AgentsFeature(
+            self.agents.below(select(work.definition, AgentPosition()).agents),
+            own=None if work.fork else work.definition,
+            in_worktree=work.place is not None,
+        )
 
     async def close(self) -> None:
         """The end of an agent ends no other: those that it started are the session's."""
@@ -127,7 +154,13 @@ def open_agents(context: FeatureContext) -> AgentsFeature:
         hosted=env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"),
     )
     agents = Agents(AgentRegistry(setup, env))
-    return AgentsFeature(agents, session=context.session, narrow=_narrow(context), leads=_leads(context))
+    return AgentsFeature(
+        agents,
+        session=context.session,
+        narrow=_narrow(context),
+        leads=_leads(context),
+        own=context.agent,
+    )
 
 
 def _leads(context: FeatureContext) -> bool:

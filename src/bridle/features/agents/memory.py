@@ -30,6 +30,16 @@ def memory_folder(name: str, scope: MemoryScope, *, cwd: str, env: Mapping[str, 
     return os.path.join(base, safe_name(name), "")
 
 
+def kept_folder(name: str, scope: MemoryScope, *, cwd: str, env: Mapping[str, str]) -> str:
+    """The folder of an agent's notes where it really is.
+
+    Only the way to the project or to the configuration is followed: a link in place of the folder itself
+    could lead anywhere."""
+    base = config_home(env) if scope == "user" else cwd
+    folder = memory_folder(name, scope, cwd=cwd, env=env)
+    return os.path.join(os.path.realpath(base), os.path.relpath(folder, base))
+
+
 def memory_prompt(
     definition: AgentDefinition, *, cwd: str, env: Mapping[str, str], trusted: bool = False
 ) -> str:

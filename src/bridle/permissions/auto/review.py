@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.permissions.auto.grants import kept_rules
 from bridle.permissions.auto.rules import AutoRules
-from bridle.permissions.tool_names import DELEGATING, NO_EFFECT, SHELLS
+from bridle.permissions.tool_names import DELEGATING, SHELLS, has_no_effect
 from bridle.types.permission import Allow, Ask, Case, Decision
 
 _FOR_PEOPLE = frozenset({"rule", "hook", "sandboxOverride", "permissionPromptTool"})
@@ -49,7 +49,7 @@ def without_review(case: Case, decide: Decide, rules: AutoRules) -> Allow | None
         return None
     if rules.classify_all_shell and case.tool in SHELLS:
         return None
-    if case.tool in NO_EFFECT:
+    if has_no_effect(case.tool, case.input):
         return Allow("the call has no effect outside the session")
     again = decide(msgspec.structs.replace(_with_kept_rules(case), mode="acceptEdits"))
     if not isinstance(again, Allow):

@@ -107,7 +107,7 @@ _GITHUB = "https://github.com/"
 
 
 def _on_github(parsed: Parsed) -> str | None:
-    """Other hosts than the one that gh is logged in to are not for anybody to name; filters only look."""
+    """No other host than the one that gh is logged in to, and filters that only look."""
     for word in parsed.operands:
         if ("://" in word.value or word.value.startswith("git@")) and not word.value.startswith(_GITHUB):
             return f"{word.value} may be on another host"
