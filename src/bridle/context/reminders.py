@@ -18,10 +18,28 @@ _SPEAKERS: dict[Kind, str] = {
 }
 
 
+_KINDS = {
+    "# Environment": "environment",
+    "# Git": "session_context",
+    "# Instructions": "session_context",
+    "# Skills": "skill_listing",
+    "# Agent types": "agent_listing_delta",
+    "# More tools": "deferred_tools_delta",
+    "Tools that ToolSearch can load:": "deferred_tools_delta",
+}
+"""The types that Claude Code uses, by the headings of ours; a reminder of any other has a common type."""
+
+
 def reminder(text: str) -> TextBlock:
     """A text block that says it comes from bridle; the text cannot end the marking early."""
     body = re.sub(_TAG, r"&lt;\1", text.strip())
     return text_block(f"<system-reminder>\n{body}\n</system-reminder>")
+
+
+def kind_of(block: TextBlock) -> str:
+    """The type of attachment under which a reminder is kept, by its heading."""
+    heading = block["text"].removeprefix("<system-reminder>").lstrip().split("\n", 1)[0]
+    return _KINDS.get(heading.split(" (")[0], "critical_system_reminder")
 
 
 def opening_reminders(

@@ -3,7 +3,6 @@
 from bridle.engine.hooks.turn_hooks import fire_user_prompt_submit
 from bridle.engine.limits import first_objection
 from bridle.engine.turn import Turn
-from bridle.types.block import text_block
 from bridle.types.event import PromptFolded, PromptMoved
 from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.turn import Prompt
@@ -41,10 +40,8 @@ def _follow_model(turn: Turn) -> None:
 
 def _record(turn: Turn, prompt: Prompt, said: HookOutcome) -> str:
     entry = turn.session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
-    if prompt.beside:
-        turn.session.say_user([*prompt.beside], meta=True)
-    if said.context:
-        turn.session.say_user([text_block(text) for text in said.context], meta=True)
+    turn.session.attach("file", prompt.beside)
+    turn.session.attach_hook_context("UserPromptSubmit", said.context)
     turn.runtime.channel.emit(
         PromptFolded(uuid=entry["uuid"], prompt=prompt.content, prompt_uuid=prompt.uuid, meta=prompt.meta)
     )

@@ -4,9 +4,15 @@ import asyncio
 
 import msgspec
 
+from bridle.context.reminders import kind_of
 from bridle.engine.arrivals import take_arrivals
 from bridle.engine.compaction.guard import compact_automatically, fit_window
-from bridle.engine.hooks.turn_hooks import fire_stop, fire_stop_failure, fire_user_prompt_submit, refusal
+from bridle.engine.hooks.turn_hooks import (
+    fire_stop,
+    fire_stop_failure,
+    fire_user_prompt_submit,
+    refusal,
+)
 from bridle.engine.limits import first_objection, money_limit
 from bridle.engine.runtime import Runtime
 from bridle.engine.step import StepEnd, take_step
@@ -19,9 +25,10 @@ from bridle.engine.turn_end import (
     settle_interrupt,
     settle_stop,
 )
+from bridle.transcripts.attachments import is_opening
 from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.session import Session
-from bridle.types.block import text_block, text_of
+from bridle.types.block import text_block
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
 from bridle.types.event import Answered, Noticed, TurnStarted, UserTextAdded
@@ -105,29 +112,18 @@ def _record(turn: Turn, said: HookOutcome) -> str:
     """Put the prompt and what hooks say beside it into the conversation; the id of its entry."""
     session, prompt = turn.session, turn.prompt
     entry = record_prompt(session, msgspec.structs.replace(prompt, uuid=turn.id), turn.runtime)
-    if said.context:
-        session.say_user([text_block(text) for text in said.context], meta=True)
+    session.attach_hook_context("UserPromptSubmit", said.context)
     return entry["uuid"]
 
 
 def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEntry:
-    """Add a prompt to the conversation, with the reminders before it if they have not been given yet."""
-    if not _is_briefed(session) and (reminders := runtime.briefing.opening()):
-        session.say_user([*reminders], meta=True)
+    """Add a prompt to the conversation, with the reminders beside it if they have not been given yet."""
+    is_briefed = any(map(is_opening, session.entries))
     entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
-    if prompt.beside:
-        session.say_user([*prompt.beside], meta=True)
+    for block in () if is_briefed else runtime.briefing.opening():
+        session.attach(kind_of(block), [block], isInitial=True)
+    session.attach("file", prompt.beside)
     return entry
-
-
-def _is_briefed(session: Session) -> bool:
-    """Whether the reminders stand somewhere in the conversation; one that began elsewhere may have none."""
-    return any(
-        entry["type"] == "user"
-        and entry.get("isMeta", False)
-        and text_of(entry["message"]["content"]).startswith("<system-reminder>")
-        for entry in session.entries
-    )
 
 
 async def _work(turn: Turn) -> Ending:
@@ -178,7 +174,8 @@ def _tell_news(turn: Turn) -> None:
     session, runtime = turn.session, turn.runtime
     news = runtime.sources.news(session, runtime.toolbox)
     if text := "\n\n".join(filter(None, (news, *runtime.features.reminders(session)))):
-        session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
+        block = text_block(f"<system-reminder>\n{text}\n</system-reminder>")
+        session.attach(kind_of(block), [block])
 
 
 async def _step(turn: Turn) -> StepEnd:

@@ -20,7 +20,7 @@ def remind_of_todos(turn: Turn, *, within: int) -> None:
         "# Your task list\nIt was not updated for a while. If it still fits the work, bring it up to date; "
         "if not, clear it. Do not mention this to the user.\n" + "\n".join(lines)
     )
-    turn.session.say_user([reminder(text)], meta=True)
+    turn.session.attach("task_reminder", [reminder(text)], content=still_open, itemCount=len(still_open))
 
 
 def _was_used(turn: Turn, within: int) -> bool:

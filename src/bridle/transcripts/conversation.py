@@ -296,7 +296,7 @@ def _answer_content(exchange: _Exchange) -> list[Block]:
 
 
 def _user_content(exchange: _Exchange) -> str | list[Block] | None:
-    contents = [row["message"]["content"] for row in exchange.user_rows()]
+    contents = [row["message"]["content"] for row in _in_reading_order(exchange.user_rows())]
     rest: list[UserBlock] = [
         block
         for content in contents
@@ -314,6 +314,22 @@ def _user_content(exchange: _Exchange) -> str | list[Block] | None:
     if not answers and len(rest) == len(strings) == 1:
         return strings[0]
     return [*answers, *rest] or None
+
+
+def _in_reading_order(rows: list[UserEntry]) -> list[UserEntry]:
+    """The rows as the model reads them: what is attached to a prompt stands before it."""
+    ordered: list[UserEntry] = []
+    prompt: int | None = None
+    for row in rows:
+        if "attachment" not in row:
+            prompt = len(ordered) if is_prompt(row) or row.get("isCompactSummary") else None
+            ordered.append(row)
+        elif prompt is None:
+            ordered.append(row)
+        else:
+            ordered.insert(prompt, row)
+            prompt += 1
+    return ordered
 
 
 def _message_id(entry: AssistantEntry) -> str:

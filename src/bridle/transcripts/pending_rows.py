@@ -9,6 +9,7 @@ they are written as a `bridle-pending` line, which counts only as long as no row
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from bridle.transcripts.attachments import to_row
 from bridle.types.entry import ConversationEntry, NoteEntry
 
 PENDING = "bridle-pending"
@@ -35,7 +36,7 @@ class PendingRows:
         fresh, self._noted = self.rows[self._noted :], len(self.rows)
         if not fresh and not anew:
             return []
-        line: NoteEntry = {"type": PENDING, "sessionId": session_id, "rows": fresh}
+        line: NoteEntry = {"type": PENDING, "sessionId": session_id, "rows": [to_row(row) for row in fresh]}
         return [{**line, "anew": True}] if anew else [line]
 
     def take(self) -> list[ConversationEntry]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.cost import Cost, from_note
 from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.line import decode_line
@@ -88,12 +89,11 @@ def gather(
         else:
             broken += 1
     chain = _chain(_up_to_leaf(rows, *went_back))
-    entries: list[Any] = [row for row in chain if row["type"] in {"user", "assistant", "system"}]
     return Loaded(
         path=path,
         session_id=_session_id(path, chain),
         chain=chain,
-        entries=entries,
+        entries=entries_of(chain),
         notes=notes,
         cost=unsaved.added_to(from_note(notes.get("cost-state", {}))),
         broken_lines=broken,
@@ -120,8 +120,8 @@ def load_before(path: str, leaf: str) -> list[ConversationEntry]:
         elif _is_sound(row):
             rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
             at = len(rows) - 1 if row["uuid"] == leaf else at
-    chain: list[Any] = [] if at is None else _chain(rows[: at + 1], at)
-    return shortened([row for row in chain if row["type"] in {"user", "assistant", "system"}], replaced)
+    chain = [] if at is None else _chain(rows[: at + 1], at)
+    return shortened(entries_of(chain), replaced)
 
 
 def opening(path: str) -> dict[str, Any] | None:

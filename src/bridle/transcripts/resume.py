@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bridle.host.paths import project_dir
+from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
 from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
 from bridle.transcripts.reader import Loaded, load, opening
@@ -140,8 +141,7 @@ def _fork(
     rows = _copied(loaded, {entry["uuid"] for entry in entries}, fresh)
     writer.append(rows)
     session = make_session(fresh, place, writer)
-    conversation: list[Any] = [row for row in rows if row["type"] in {"user", "assistant", "system"}]
-    session.restore(conversation, loaded.cost)
+    session.restore(entries_of(rows), loaded.cost)
     return session
 
 

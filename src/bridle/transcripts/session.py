@@ -9,13 +9,14 @@ from typing import Any, Unpack
 import msgspec
 from msgspec import UNSET
 
+from bridle.transcripts.attachments import MAKER, to_row
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
 from bridle.transcripts.entry_ids import timestamp
 from bridle.transcripts.pending_rows import PendingRows
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
-from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of
+from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_block, text_of
 from bridle.types.entry import (
     SIDE_CALL,
     AssistantEntry,
@@ -195,6 +196,7 @@ class Session:
         source: str | None = None,
         ran: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
+        attachment: Mapping[str, Any] | None = None,
     ) -> UserEntry:
         """Record something from the user's side.
 
@@ -220,6 +222,8 @@ class Session:
             entry["ranInput"] = dict(ran)
         if meta:
             entry["isMeta"] = True
+        if attachment is not None:
+            entry["attachment"] = {**attachment, "source": MAKER}
         if summary:
             entry["isCompactSummary"] = True
         if origin is not None:
@@ -228,6 +232,18 @@ class Session:
         if data is UNSET and not (meta or summary) and not (words := text_of(content)).startswith(_MARKER):
             self._asked = words or self._asked
         return entry
+
+    def attach(self, kind: str, blocks: Sequence[UserBlock], **facts: Any) -> None:
+        """Put text of bridle's own beside what the user says; one row each in the file."""
+        for block in blocks:
+            self.say_user([block], meta=True, attachment={"type": kind, **facts})
+
+    def attach_hook_context(self, event: str, texts: Sequence[str]) -> None:
+        """Attach what hooks say to the model."""
+        for text in texts:
+            self.attach(
+                "hook_additional_context", [text_block(text)], content=[text], hookName=event, hookEvent=event
+            )
 
     def say_assistant(
         self,
@@ -352,7 +368,7 @@ class Session:
                 entry["parentUuid"] = self._leaf()
             self.entries.append(entry)
         waiting = {entry["uuid"] for entry in self._held.rows}
-        self._writer.append([entry for entry in kept if entry["uuid"] not in waiting])
+        self._write([entry for entry in kept if entry["uuid"] not in waiting])
         if was_noted:
             self._writer.append(self._held.line(self.id, anew=True))
 
@@ -408,7 +424,7 @@ class Session:
 
     def flush(self) -> None:
         """Write rows that wait for the end of their message, as they are."""
-        self._writer.append(self._held.take())
+        self._write(self._held.take())
 
     def secure(self) -> None:
         """Make rows that wait for the end of their message survive the death of this process."""
@@ -443,7 +459,10 @@ class Session:
             self._held.rows.append(entry)
             self.secure()
         else:
-            self._writer.append([entry])
+            self._write([entry])
+
+    def _write(self, entries: Sequence[ConversationEntry]) -> None:
+        self._writer.append([to_row(entry) for entry in entries])
 
     def _keep(self, entry: ConversationEntry) -> None:
         self.entries.append(entry)

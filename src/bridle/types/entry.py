@@ -34,6 +34,8 @@ class UserEntry(LinkedEntry):
     """What the call of this result ran with, where that is not what the model wrote."""
     isMeta: NotRequired[bool]
     isCompactSummary: NotRequired[bool]
+    attachment: NotRequired[dict[str, Any]]
+    """What kind of attachment this is; its row in the file has the type `attachment`."""
     origin: NotRequired[dict[str, Any]]
     """Where a prompt came from; see `types.origin`. Results and reminders have none."""
 

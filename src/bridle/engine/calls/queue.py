@@ -11,7 +11,7 @@ from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
 from bridle.engine.calls.results import ResultBudget, normalise
 from bridle.engine.texts import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.engine.turn import Turn
-from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
+from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block
 from bridle.types.event import ToolFinished, ToolStarted
 from bridle.types.tool import Tool, ToolOutput
 
@@ -216,8 +216,7 @@ class CallQueue:
         job.result = result
         entry = turn.session.say_user([result], data=output.data, source=job.source, ran=settled.ran_input)
         turn.user_lines += 1
-        if settled.context:
-            turn.session.say_user([text_block(text) for text in settled.context], meta=True)
+        turn.session.attach_hook_context("PostToolUse", settled.context)
         turn.runtime.channel.emit(
             ToolFinished(
                 uuid=entry["uuid"],

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from bridle.context.compaction_report import Dropped, dropped
+from bridle.context.reminders import kind_of
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
@@ -20,7 +21,7 @@ from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
 from bridle.tools.catalog import traits_of
 from bridle.transcripts.conversation import fold, is_prompt
-from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
+from bridle.types.block import AssistantMessage, SentMessage, text_of
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserTextAdded
@@ -277,9 +278,7 @@ def _replace(
     metadata: dict[str, Any] = {"trigger": trigger, "preTokens": before, "dropped": to_builtins(gone)}
     metadata[WORDS] = words
     boundary = session.begin_anew(metadata)
-    reminders: list[UserBlock] = [] if cut.head else [*runtime.briefing.anew()]
-    if reminders:
-        session.say_user(reminders, meta=True)
+    reminders = [] if cut.head else runtime.briefing.anew()
     for entry in cut.head:
         session.repeat(entry)
     text = opening_text(
@@ -291,14 +290,13 @@ def _replace(
         partly=bool(cut.head),
     )
     said = session.say_user(text, summary=True)
+    for block in reminders:
+        session.attach(kind_of(block), [block], isInitial=True)
     for entry in tail:
         session.repeat(entry)
     most = runtime.window(turn.model).compact_at // _FILES_SHARE
-    again: list[UserBlock] = [
-        *restored(runtime.workspace, [*cut.head, *tail], _sources(turn), edited=edited, tokens=most)
-    ]
-    if again:
-        session.say_user(again, meta=True)
+    again = restored(runtime.workspace, [*cut.head, *tail], _sources(turn), edited=edited, tokens=most)
+    session.attach("file", again)
     after = tokens_now(session.history, measured, fixed=fixed)
     turn.user_lines += 1
     runtime.channel.emit(
@@ -347,5 +345,4 @@ async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:
     if not hooks.listens_to("SessionStart"):
         return
     said = await hooks.fire(SessionStart(source="compact", model=turn.model))
-    if said.context:
-        turn.session.say_user([text_block(text) for text in said.context], meta=True)
+    turn.session.attach_hook_context("SessionStart", said.context)

@@ -38,7 +38,6 @@ from bridle.host.files import make_folders
 from bridle.host.reaper import Reaper
 from bridle.transcripts.listing import read_info
 from bridle.transcripts.session import Session
-from bridle.types.block import text_block
 from bridle.types.hooks.environment import FileChanged
 from bridle.types.hooks.events import HookEvent, SessionEnd, SessionStart, Setup, UserPromptSubmit
 from bridle.types.hooks.outcome import (
@@ -392,8 +391,7 @@ class SessionHooks:
         )
 
     def _say(self, texts: tuple[str, ...]) -> None:
-        if texts:
-            self._session.say_user([text_block(text) for text in texts], meta=True)
+        self._session.attach_hook_context("SessionStart", texts)
 
     def _rewake(self, text: str) -> None:
         words = f"Output of a hook that ran in the background:\n{text}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from bridle.engine.turn import Ending, Turn
-from bridle.types.block import text_block, text_of
+from bridle.types.block import text_of
 from bridle.types.errors import ApiErrorKind, ProviderError
 from bridle.types.event import Noticed
 from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, Hooks
@@ -67,8 +67,7 @@ def refusal(prompt: Prompt, said: HookOutcome) -> str:
 
 def add_hook_messages(turn: Turn) -> None:
     """Add messages of hooks since the last step to the conversation."""
-    if words := turn.runtime.hooks.collect():
-        turn.session.say_user([text_block(text) for text in words], meta=True)
+    turn.session.attach_hook_context("Notification", turn.runtime.hooks.collect())
 
 
 async def fire_post_tool_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
@@ -76,8 +75,7 @@ async def fire_post_tool_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None
     from bridle.types.hooks.calls import PostToolBatch
 
     said = await turn.runtime.hooks.fire(PostToolBatch(tool_calls=calls))
-    if said.context:
-        turn.session.say_user([text_block(text) for text in said.context], meta=True)
+    turn.session.attach_hook_context("PostToolBatch", said.context)
     if said.stop is not None:
         turn.stopped_by, turn.stopped_by_hook = said.stop, True
 

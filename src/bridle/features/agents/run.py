@@ -184,12 +184,11 @@ class AgentRun:
         definition = self.work.definition
         skill = self._setup.skill
         found = [] if skill is None else [await skill(name) for name in definition.skills]
-        texts = [text for text in found if text is not None]
+        self.session.attach("invoked_skills", [text_block(text) for text in found if text is not None])
         if runtime.hooks.listens_to("SubagentStart"):
             start = SubagentStart(agent_id=self.work.agent_id, agent_type=definition.name)
-            texts += (await runtime.hooks.fire(start)).context
-        if texts:
-            self.session.say_user([text_block(text) for text in texts], meta=True)
+            said = await runtime.hooks.fire(start)
+            self.session.attach_hook_context("SubagentStart", said.context)
 
     async def _turn(self, runtime: Runtime) -> Outcome:
         work = self.work

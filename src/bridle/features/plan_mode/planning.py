@@ -57,13 +57,22 @@ def remind_of_plan(turn: Turn, path: str) -> None:
     last = _last_reminder(session)
     if session.state.mode != "plan":
         if last == "plan":
-            session.say_user([reminder(plans.left_reminder(path, exists=os.path.exists(path)))], meta=True)
+            exists = os.path.exists(path)
+            left = reminder(plans.left_reminder(path, exists=exists))
+            session.attach("plan_mode_exit", [left], planFilePath=path, planExists=exists)
         return
     if last == "plan" and session.agent_id is None:
-        text = plans.sparse_reminder(path, approval=_can_hand_in(turn))
+        kind, text = "sparse", plans.sparse_reminder(path, approval=_can_hand_in(turn))
     else:
-        text = _rules(turn, path)
-    session.say_user([reminder(text)], meta=True)
+        kind, text = "full", _rules(turn, path)
+    session.attach(
+        "plan_mode",
+        [reminder(text)],
+        reminderType=kind,
+        isSubAgent=session.agent_id is not None,
+        planFilePath=path,
+        planExists=os.path.exists(path),
+    )
 
 
 def plan_rules(turn: Turn, path: str) -> str | None:
