@@ -133,8 +133,9 @@ async def test_transcript_rows_have_the_fields_that_other_readers_need(tmp_path:
         "parentUuid", "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "type",
         "message", "uuid", "timestamp",
     }  # fmt: skip
-    linked = [row for row in rows if row["type"] in ("user", "assistant")]
-    assert [needed - row.keys() for row in linked] == [set()] * len(linked)
+    linked = [row for row in rows if row["type"] in ("user", "attachment", "assistant")]
+    assert {row["type"] for row in linked[1:-1]} == {"attachment"}
+    assert [needed - row.keys() for row in (linked[0], linked[-1])] == [set(), set()]
     assert [row["parentUuid"] for row in linked] == [None, *(row["uuid"] for row in linked[:-1])]
     assert linked[-1]["message"]["stop_reason"] == "end_turn"
     assert {"type": "custom-title", "customTitle": "my work", "sessionId": linked[0]["sessionId"]} in rows

@@ -14,7 +14,7 @@ from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.usage import ModelSpend, Usage
-from tests.transcripts.entries import assert_sendable, assistant, call, say, text, thinking, user
+from tests.transcripts.entries import assert_sendable, assistant, call, say, system, text, thinking, user
 
 
 def write(tmp_path: Path, *rows: Mapping[str, object] | bytes) -> str:
@@ -271,3 +271,18 @@ def _mutated(whole: bytes, chance: random.Random) -> bytes:
         case _:
             return b"".join(line * chance.randrange(3) for line in lines)
     return bytes(data)
+
+
+def test_what_another_program_kept_beside_its_summary_stands_behind_it(tmp_path: Path):
+    kept = {"anchorUuid": "sum", "uuids": ["u2"], "allUuids": ["u2", "gone", 7]}
+    line = {**system("line", "compact_boundary"), "logicalParentUuid": "u2"}
+    old = [user("u1", "old"), user("u2", "kept", parent="u1")]
+    new = [
+        {**user("sum", "summary", parent="line"), "isCompactSummary": True},
+        user("u3", "new", parent="sum"),
+    ]
+    found = read(tmp_path, *old, {**line, "compactMetadata": {"preservedMessages": kept}}, *new)
+    assert uuids(found) == ["line", "sum", "u2", "u3"]
+    odd = {"anchorUuid": "sum", "uuids": "x"}
+    found = read(tmp_path, *old, {**line, "compactMetadata": {"preservedMessages": odd}}, *new)
+    assert uuids(found) == ["line", "sum", "u3"]

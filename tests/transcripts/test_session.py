@@ -5,6 +5,7 @@ import msgspec
 
 from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.reader import load
+from bridle.transcripts.row_facts import whole_usage
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
 from bridle.types.block import result_block
@@ -57,6 +58,10 @@ def test_rows_have_every_field_that_a_mutual_resume_needs(tmp_path: Path):
         "uuid": prompt["uuid"],
         "message": {"role": "user", "content": "q"},
         "permissionMode": "default",
+        "promptId": prompt["promptId"],
+        "promptSource": "sdk",
+        "turnOrigin": "sdk",
+        "turnPosition": {"promptIndex": 0, "turnIndex": 1},
     }
     assert answer == {
         **common,
@@ -65,7 +70,7 @@ def test_rows_have_every_field_that_a_mutual_resume_needs(tmp_path: Path):
         "uuid": answer["uuid"],
         "message": {
             **message("m", text("x"), stop="end_turn"),
-            "usage": {"input_tokens": 5, "output_tokens": 7},
+            "usage": whole_usage({"input_tokens": 5, "output_tokens": 7}),
         },
     }
 
@@ -113,7 +118,7 @@ def test_rows_wait_for_the_end_of_their_answer_and_then_carry_it(tmp_path: Path)
     session.finish_message("m", stop_reason="end_turn", usage={"output_tokens": 9})
     rows = lines(tmp_path)[1:]
     assert [row["message"]["stop_reason"] for row in rows] == ["end_turn", "end_turn"]
-    assert [row["message"]["usage"] for row in rows] == [{"output_tokens": 9}, {"output_tokens": 9}]
+    assert [row["message"]["usage"] for row in rows] == [whole_usage({"output_tokens": 9})] * 2
     assert rows[0]["requestId"] == "req_1"
     assert emitted["stop_reason"] is None, "a message that was reported does not change"
 
@@ -144,7 +149,7 @@ def test_a_call_is_safe_before_its_tool_starts_and_its_row_waits_for_the_usage(t
     loaded = load(str(tmp_path / "s.jsonl"))
     assert not loaded.pending and len(loaded.entries) == 2
     row = lines(tmp_path)[-1]
-    assert (row["costUSD"], row["message"]["usage"]) == (0.5, {"output_tokens": 7})
+    assert (row["costUSD"], row["message"]["usage"]) == (0.5, whole_usage({"output_tokens": 7}))
 
 
 def test_rows_that_were_withdrawn_before_the_answer_was_whole_do_not_come_back(tmp_path: Path):

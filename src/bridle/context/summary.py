@@ -42,8 +42,9 @@ _PART = """
 Only the newer part is replaced; what stands before it stays. Summarise from this message of the user on:
 {}"""
 
+# Other readers of transcripts look for the first words.
 _OPENING = """\
-This conversation continues an earlier one that no longer fitted the window. What matters of it:
+This session is being continued from a previous conversation that ran out of context. What matters of it:
 
 {summary}"""
 _PART_OPENING = """\

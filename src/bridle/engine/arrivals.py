@@ -3,9 +3,13 @@
 from bridle.engine.hooks.turn_hooks import fire_user_prompt_submit
 from bridle.engine.limits import first_objection
 from bridle.engine.turn import Turn
+from bridle.transcripts.session import Session
 from bridle.types.event import PromptFolded, PromptMoved
 from bridle.types.hooks.outcome import HookOutcome
 from bridle.types.turn import Prompt
+
+_FRAMES = ("<mention", "<system-reminder")
+"""What mentioned files and words of bridle begin with; the text of a command stands alone."""
 
 
 async def take_arrivals(turn: Turn) -> None:
@@ -31,6 +35,15 @@ async def take_arrivals(turn: Turn) -> None:
         await turn.runtime.records.begin_prompt(_record(turn, whole, said))
 
 
+def record_beside(session: Session, prompt: Prompt) -> None:
+    """Put what a prompt brings along into the conversation: what it mentions, or the text of a command."""
+    for block in prompt.beside:
+        if block["type"] == "text" and not block["text"].startswith(_FRAMES):
+            session.say_user([block], meta=True)
+        else:
+            session.attach("file", [block])
+
+
 def _follow_model(turn: Turn) -> None:
     """Another model was chosen: it answers from the next request on."""
     chosen = turn.session.state.model
@@ -40,7 +53,7 @@ def _follow_model(turn: Turn) -> None:
 
 def _record(turn: Turn, prompt: Prompt, said: HookOutcome) -> str:
     entry = turn.session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
-    turn.session.attach("file", prompt.beside)
+    record_beside(turn.session, prompt)
     turn.session.attach_hook_context("UserPromptSubmit", said.context)
     turn.runtime.channel.emit(
         PromptFolded(uuid=entry["uuid"], prompt=prompt.content, prompt_uuid=prompt.uuid, meta=prompt.meta)

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from bridle.context.reminders import kind_of
-from bridle.engine.arrivals import take_arrivals
+from bridle.engine.arrivals import record_beside, take_arrivals
 from bridle.engine.compaction.guard import compact_automatically, fit_window
 from bridle.engine.hooks.turn_hooks import (
     fire_stop,
@@ -122,7 +122,7 @@ def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEnt
     entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
     for block in () if is_briefed else runtime.briefing.opening():
         session.attach(kind_of(block), [block], isInitial=True)
-    session.attach("file", prompt.beside)
+    record_beside(session, prompt)
     return entry
 
 

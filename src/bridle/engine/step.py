@@ -265,7 +265,13 @@ class Answer:
 
     def _say(self, block: AssistantBlock, *, aborted: bool = False) -> str:
         message: AssistantMessage = {**self._opened(), "content": [block]}
-        entry = self._turn.session.say_assistant(message, request_id=self._row_request_id)
+        entry = self._turn.session.say_assistant(
+            message,
+            request_id=self._row_request_id,
+            requested=self._turn.model,
+            place=self.blocks,
+            aborted=aborted,
+        )
         self.blocks += 1
         if block["type"] == "text":
             self.text += block["text"]

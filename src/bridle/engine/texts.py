@@ -4,8 +4,14 @@ INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
 """Both markers are part of the transcript format: other readers look for them."""
 
-CALL_REFUSED = "The user does not want this call to run. Stop here and wait for what they say next."
-CALL_REFUSED_BECAUSE = "The user did not let this call run and said: "
+CALL_REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "Stop here and wait for what they say next."
+)
+"""Other readers of transcripts look for its beginning."""
+CALL_REFUSED_BECAUSE = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected, and they said: "
+)
 """Followed by what they said."""
 CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
 COMMAND_CANCELLED = (

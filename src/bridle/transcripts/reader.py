@@ -88,7 +88,7 @@ def gather(
             rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
         else:
             broken += 1
-    chain = _chain(_up_to_leaf(rows, *went_back))
+    chain = _with_preserved(_chain(_up_to_leaf(rows, *went_back)), rows)
     return Loaded(
         path=path,
         session_id=_session_id(path, chain),
@@ -120,7 +120,7 @@ def load_before(path: str, leaf: str) -> list[ConversationEntry]:
         elif _is_sound(row):
             rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
             at = len(rows) - 1 if row["uuid"] == leaf else at
-    chain = [] if at is None else _chain(rows[: at + 1], at)
+    chain = [] if at is None else _with_preserved(_chain(rows[: at + 1], at), rows)
     return shortened(entries_of(chain), replaced)
 
 
@@ -181,6 +181,35 @@ def _chain(rows: list[dict[str, Any]], leaf: int | None = None) -> list[dict[str
             at = next((i for i in range(at - 1, -1, -1) if rows[i]["uuid"] not in seen), None)
     chain.reverse()
     return chain
+
+
+def _with_preserved(chain: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The chain with what a compaction of Claude Code kept word for word, behind the summary.
+
+    Such rows stand only before the line that it drew; bridle writes them once more behind it.
+    """
+    kept: dict[str, list[str]] = {}
+    for row in chain:
+        match row:
+            case {
+                "subtype": "compact_boundary",
+                "compactMetadata": {"preservedMessages": {"anchorUuid": str() as anchor, **ids}},
+            }:
+                wanted = ids.get("allUuids") or ids.get("uuids")
+                kept[anchor] = (
+                    [uuid for uuid in wanted if isinstance(uuid, str)] if isinstance(wanted, list) else []
+                )
+            case _:
+                pass
+    if not kept:
+        return chain
+    known = {row["uuid"] for row in chain}
+    found = {row["uuid"]: row for row in rows if row["uuid"] not in known}
+    whole: list[dict[str, Any]] = []
+    for row in chain:
+        whole.append(row)
+        whole += [found.pop(uuid) for uuid in kept.get(row["uuid"], ()) if uuid in found]
+    return whole
 
 
 def _may_be_leaf(row: dict[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
 from bridle.transcripts.entry_ids import timestamp
 from bridle.transcripts.pending_rows import PendingRows
+from bridle.transcripts.row_facts import PromptNumbers, whole_usage
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_block, text_of
@@ -84,6 +85,7 @@ class Session:
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
         self._held = PendingRows()
+        self._prompts = PromptNumbers()
         self._asked = ""
         """The newest prompt of this process."""
         self._ids: Counter[str] | None = None
@@ -182,6 +184,7 @@ class Session:
         """Take over a conversation that is on disk already."""
         self.entries.extend(entries)
         self._conversation.extend(entries)
+        self._prompts.restore(entries)
         self._ids = None
         self._cost = self._saved_cost = cost
 
@@ -197,11 +200,12 @@ class Session:
         ran: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
         attachment: Mapping[str, Any] | None = None,
+        decision: Mapping[str, str] | None = None,
     ) -> UserEntry:
         """Record something from the user's side.
 
         `data` is the structured output of the tool whose result this is, `source` the entry with its call,
-        `ran` the input that it ran with where that was changed;
+        `ran` the input that it ran with where that was changed, `decision` what the gate said to it;
         `summary` marks the text that stands for all before a compaction; `origin` says who a prompt is from.
         A uuid that is taken is replaced.
         """
@@ -212,10 +216,19 @@ class Session:
             "type": "user",
             "message": {"role": "user", "content": content},
         }
+        words = text_of(content) if data is UNSET and not (meta or summary) else ""
+        is_prompt = data is UNSET and not (meta or summary or words.startswith(_MARKER))
         if data is not UNSET:
             entry["toolUseResult"] = data
-        elif not meta:
+        if is_prompt:
             entry["permissionMode"] = self.state.mode
+            entry.update(self._prompts.begin(origin))
+        elif attachment is None:
+            entry.update(self._prompts.current())
+        if decision is not None:
+            entry["permissionDecision"] = dict(decision)
+            if decision.get("decision") == "reject":
+                entry["toolDenialKind"] = "user-rejected"
         if source is not None:
             entry["sourceToolAssistantUUID"] = source
         if ran is not None:
@@ -225,11 +238,11 @@ class Session:
         if attachment is not None:
             entry["attachment"] = {**attachment, "source": MAKER}
         if summary:
-            entry["isCompactSummary"] = True
+            entry["isCompactSummary"] = entry["isVisibleInTranscriptOnly"] = True
         if origin is not None:
             entry["origin"] = origin.to_entry()
         self._say(entry)
-        if data is UNSET and not (meta or summary) and not (words := text_of(content)).startswith(_MARKER):
+        if is_prompt:
             self._asked = words or self._asked
         return entry
 
@@ -253,9 +266,22 @@ class Session:
         error: str | None = None,
         status: int | None = None,
         api_error: bool = False,
+        requested: str | None = None,
+        place: int | None = None,
+        aborted: bool = False,
     ) -> AssistantEntry:
-        """Record one block of an answer; blocks of one answer share `message["id"]`."""
+        """Record one block of an answer; blocks of one answer share `message["id"]`.
+
+        `requested` is the model that was asked, `place` the number of the block in the answer, `aborted` says
+        that the user interrupted it.
+        """
         entry: AssistantEntry = {**self._link(None), "type": "assistant", "message": message}
+        if requested is not None:
+            entry["requestedModel"], entry["madeBy"] = requested, "model"
+        if place is not None:
+            entry["apiBlockIndex"] = place
+        if aborted:
+            entry["isAbortedMidStream"] = True
         if request_id is not None:
             entry["requestId"] = request_id
         if error is not None:
@@ -275,10 +301,11 @@ class Session:
     ) -> bool:
         """Write the rows that waited for the end of their answer; whether there were any."""
         found = False
+        whole = whole_usage(usage) if stop_reason is not None else usage
         for entry in self._held.rows:
             if entry["type"] == "assistant" and entry["message"]["id"] == message_id:
                 # A new object, because the old one may be on its way to a front end.
-                entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": usage}
+                entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": whole}
                 if usd:
                     entry["costUSD"] = usd
                 found = True
@@ -334,6 +361,7 @@ class Session:
         self.title, self.worktree, self.color = other.title, other.worktree, other.color
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
+        self._prompts = other._prompts
         self._ids = None
         self._cost = self._saved_cost = other._cost
         theirs = other.state

@@ -34,6 +34,14 @@ class UserEntry(LinkedEntry):
     """What the call of this result ran with, where that is not what the model wrote."""
     isMeta: NotRequired[bool]
     isCompactSummary: NotRequired[bool]
+    isVisibleInTranscriptOnly: NotRequired[bool]
+    promptId: NotRequired[str]
+    promptSource: NotRequired[str]
+    turnOrigin: NotRequired[str]
+    turnPosition: NotRequired[dict[str, int]]
+    permissionDecision: NotRequired[dict[str, str]]
+    """How the gate decided on the call of this result."""
+    toolDenialKind: NotRequired[str]
     attachment: NotRequired[dict[str, Any]]
     """What kind of attachment this is; its row in the file has the type `attachment`."""
     origin: NotRequired[dict[str, Any]]
@@ -48,6 +56,10 @@ class AssistantEntry(LinkedEntry):
     requestId: NotRequired[str | None]
     costUSD: NotRequired[float]
     """What the whole answer cost, the same in each of its rows."""
+    requestedModel: NotRequired[str]
+    apiBlockIndex: NotRequired[int]
+    madeBy: NotRequired[Literal["model"]]
+    isAbortedMidStream: NotRequired[bool]
     isApiErrorMessage: NotRequired[bool]
     error: NotRequired[str]
     apiErrorStatus: NotRequired[int | None]

@@ -33,6 +33,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     """The tool was started: its input could be read and the gate let it through."""
     ran_input: Mapping[str, Any] | None = None
     """What it ran with, where that is not what the model wrote."""
+    decision: Mapping[str, str] | None = None
+    """What the gate said, in the words of the transcript; None for a call that did not come to it."""
 
 
 class DeferredCall(Struct, frozen=True, kw_only=True):

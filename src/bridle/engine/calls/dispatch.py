@@ -70,7 +70,8 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
         if allowed.call is not call:
             _check_revised(allowed, tool, context)
     except (CallDenied, ToolError) as refusal:
-        return Settled(output=failure(str(refusal)), context=said.context)
+        decision = _rejection(refusal) if isinstance(refusal, CallDenied) else None
+        return Settled(output=failure(str(refusal)), context=said.context, decision=decision)
     _tell_revision(asked, allowed.call, tool, turn)
     settled = await _run(allowed, tool, context, turn, said)
     changed = settled.ran_input != asked.input
@@ -103,6 +104,7 @@ async def _run(
     running = RunningCall(turn=turn, tool=tool, allowed=allowed)
     context = await runtime.features.before_call(running, context)
     before, began, ran = runtime.workspace.cwd, runtime.clock(), True
+    decision = _acceptance(allowed)
     try:
         async with runtime.features.around_call(running):
             output, allowed = await _held(allowed, tool, context, turn)
@@ -111,7 +113,7 @@ async def _run(
         notify_interrupted_call(call, tool, turn, seconds=runtime.clock() - began)
         raise
     except CallDenied as refusal:
-        output, ran = failure(str(refusal)), False
+        output, ran, decision = failure(str(refusal)), False, _rejection(refusal)
     except ToolError as error:
         output = failure(str(error))
     except Exception as error:
@@ -136,7 +138,22 @@ async def _run(
         context=(*said.context, *words, *more),
         ran=ran,
         ran_input=call.input,
+        decision=decision,
     )
+
+
+def _acceptance(allowed: AllowedCall) -> dict[str, str]:
+    if allowed.reason_type is None:
+        return {"decision": "accept", "source": "user"}
+    return {"decision": "accept", "source": "config", "reasonType": allowed.reason_type}
+
+
+def _rejection(denied: CallDenied) -> dict[str, str]:
+    return {
+        "decision": "reject",
+        "source": "user" if denied.by_person else "config",
+        "reasonCode": "unknown",
+    }
 
 
 def _permit(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) -> Permit:

@@ -214,7 +214,13 @@ class CallQueue:
         )
         result = result_block(call.id, normalise(output.content), is_error=output.is_error)
         job.result = result
-        entry = turn.session.say_user([result], data=output.data, source=job.source, ran=settled.ran_input)
+        entry = turn.session.say_user(
+            [result],
+            data=output.data,
+            source=job.source,
+            ran=settled.ran_input,
+            decision=settled.decision,
+        )
         turn.user_lines += 1
         turn.session.attach_hook_context("PostToolUse", settled.context)
         turn.runtime.channel.emit(

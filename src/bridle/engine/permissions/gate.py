@@ -20,7 +20,7 @@ from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.transcripts.permission_answers import note_answer
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
-from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
+from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged, ReasonType
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
 from bridle.types.sandbox import Refusal, beyond_words
 from bridle.types.tool import Tool
@@ -39,10 +39,16 @@ class AllowedCall(Struct, frozen=True, kw_only=True):
     """It would have been asked about, and was allowed."""
     note: str = ""
     """What the model must know of an input that a person has changed."""
+    reason_type: ReasonType | None = None
+    """What let it through; None for a person."""
 
 
 class CallDenied(Exception):
     """The gate did not let the call through; the text is for the model."""
+
+    def __init__(self, text: str, *, by_person: bool = False) -> None:
+        super().__init__(text)
+        self.by_person = by_person
 
 
 def read_call(call: Call, tool: Tool, turn: Turn) -> tuple[Call, Any]:
@@ -73,7 +79,14 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
         decision = _remembered(case, turn) or decision
     match decision:
         case Allow():
-            return AllowedCall(call=call, input=input, case=case, judged=decision.judged, approved=doubted)
+            return AllowedCall(
+                call=call,
+                input=input,
+                case=case,
+                judged=decision.judged,
+                approved=doubted,
+                reason_type=decision.reason_type,
+            )
         case Deny():
             await _turn_away(call, tool, turn, decision)
         case Ask():
@@ -117,7 +130,7 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             turn.denials.append(Denial(tool.name, call.id, call.input))
             if answer.interrupt:
                 turn.stopped_by = answer.message
-            raise CallDenied(answer.message)
+            raise CallDenied(answer.message, by_person=True)
         case Chosen() | Supplied():
             raise ToolError(
                 f"{tool.name} was not run: the answer to the permission question has the wrong type."
