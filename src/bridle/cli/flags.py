@@ -204,6 +204,7 @@ SUBCOMMANDS: dict[str, str] = {
     "config": "Show, explain and change settings",
     "daemon": "Control the supervisor of background sessions",
     "debug": "Show decisions of the permission gate and the cost of a prompt",
+    "demo": "Watch bridle fix a small project, without a key and without a network",
     "docs": "Read and search the documentation",
     "doctor": "Check the installation, the settings and the security of this machine",
     "help": "Show help for a command",

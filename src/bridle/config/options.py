@@ -24,6 +24,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     prompt: str = ""
     """What is asked first."""
+    draft: str = ""
+    """What stands in the input of a terminal, ready to be sent."""
     interactive: bool = False
     """A person is at the terminal."""
     job: str | None = None

@@ -84,6 +84,7 @@ def test_the_wheel_has_the_pages_and_shows_them(tmp_path: Path):
     site = tmp_path / "site"
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         pages = {name for name in wheel.namelist() if name.startswith("bridle/docs/")}
+        assert "bridle/examples/broken-calculator/till.py" in wheel.namelist()
         wheel.extractall(site)
     names = {path.name for path in (_ROOT / "docs").glob("*.md")} | {"changelog.md", "reporting.md"}
     assert pages == {f"bridle/docs/{name}" for name in names}

@@ -26,6 +26,17 @@ _OWN = (
         ),
     ),
     Subcommand(
+        "demo",
+        SUBCOMMANDS["demo"],
+        "verbs.demo:run_demo",
+        options=(switch("-p", "--print", help="print the steps instead of opening the terminal"),),
+        details=(
+            "Copies a small project with a failing test to a temporary folder and opens it with the offline\n"
+            "model. It needs no key and no network, and leaves your settings and sessions alone."
+        ),
+        examples=("bridle demo", "bridle demo --print"),
+    ),
+    Subcommand(
         "docs",
         SUBCOMMANDS["docs"],
         "verbs.docs:run_docs",

@@ -264,6 +264,8 @@ class _TerminalRun:
             chat.tell(text, "warning")
         if text := setup.options.prompt.strip():
             chat.submit(Draft(text, text, {}))
+        if setup.options.draft:
+            chat.input.editor.set(setup.options.draft)
 
     def _early_notes(self) -> Sequence[str]:
         notes, self._early_warnings = self._early_warnings, []

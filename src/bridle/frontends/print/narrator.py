@@ -24,7 +24,7 @@ from bridle.types.event import (
 )
 from bridle.types.hooks.outcome import HookStarted
 from bridle.types.services.tasks import Task
-from bridle.types.text import printable
+from bridle.types.text import counted, printable
 from bridle.types.turn import Outcome
 
 _RESULT_LINES = 6
@@ -47,12 +47,14 @@ class Narrator:
         """Calls without a result, by their ids."""
         self._newest = ""
         """The call that the last line names."""
+        self._model = ""
         self._denied: set[str] = set()
         """Denied calls, which are explained by another line."""
 
     def take(self, event: Event) -> None:
         match event:
             case TurnStarted():
+                self._model = event.model
                 self._line(f"[{event.model}, {event.mode} mode, {event.cwd}]")
             case AssistantReplied(fault=None):
                 self._hear(event)
@@ -119,7 +121,7 @@ class Narrator:
         self._newest = ""
         lines = text_of(event.result["content"]).rstrip().splitlines() or ["(no text)"]
         if len(lines) > _RESULT_LINES:
-            self._line(f"  | … {len(lines) - _RESULT_LINES} lines before")
+            self._line(f"  | … {counted(len(lines) - _RESULT_LINES, 'earlier line')}")
         for line in lines[-_RESULT_LINES:]:
             self._line(f"  | {line[:_LINE_LENGTH]}")
 
@@ -128,9 +130,11 @@ class Narrator:
         while self._said and answer and answer.endswith(self._said[-1][0]):
             answer = answer.removesuffix(self._said.pop()[0])
         self._tell_said()
-        tokens = outcome.usage.context + outcome.usage.output
+        used = outcome.usage.context + outcome.usage.output
+        # The offline model is a planner: what its requests would have cost elsewhere says nothing.
+        tokens = "" if self._model == "offline" else f", {used:,} tokens"
         cost = f", ${outcome.total_cost_usd:.4f}" if outcome.total_cost_usd else ""
-        self._line(f"[{outcome.reason} after {outcome.duration_ms / 1000:.1f} s, {tokens:,} tokens{cost}]")
+        self._line(f"[{outcome.reason} after {outcome.duration_ms / 1000:.1f} s{tokens}{cost}]")
 
     def _tell_said(self) -> None:
         for _, shown in self._said:
