@@ -32,7 +32,7 @@ from bridle.tools.tasks.todo_write import TOOL as TODO
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import transcript_path
 from bridle.transcripts.transcript import Transcript
-from bridle.types.event import CompactionFinished, Noticed, PromptSuggested
+from bridle.types.event import CompactionFinished, Noticed, PromptSuggested, SideTaskFailed
 from bridle.types.host_options import HostOptions
 from bridle.types.origin import TYPED
 from bridle.types.turn import Outcome, Prompt
@@ -76,7 +76,7 @@ def test_an_answer_without_topics_saves_nothing(answer: str):
     assert read_topics(answer) == []
 
 
-async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(tmp_path: Path):
+async def test_what_goes_wrong_in_the_background_is_logged_once_and_hurts_nothing(tmp_path: Path):
     channel, session = FakeChannel(), make_session()
 
     async def fails(session: Session, runtime: Runtime, outcome: Outcome) -> None:
@@ -89,7 +89,8 @@ async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(
         assert not outcome.is_error
         await queue.finish()
 
-    assert [event.text for event in channel.of(Noticed)] == ["Background work failed (try): no luck"]
+    assert channel.of(SideTaskFailed) == [SideTaskFailed("try", "no luck")]
+    assert not channel.of(Noticed)
 
 
 async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Path):

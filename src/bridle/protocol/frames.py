@@ -39,6 +39,7 @@ from bridle.types.event import (
     PromptSuggested,
     RetryScheduled,
     SessionRenamed,
+    SideTaskFailed,
     Signalled,
     StepStarted,
     Streamed,
@@ -130,8 +131,9 @@ class Framer:
                 yield from self._opened(event)
             case PromptFolded() | PromptMoved():
                 yield from self._taken(event) if isinstance(event, PromptFolded) else self._moved(event)
-            case StepStarted():
-                if self._partial:
+            case StepStarted() | SideTaskFailed():
+                # A failed side task is for logs alone.
+                if self._partial and isinstance(event, StepStarted):
                     yield self._system("status", status="requesting")
             case AssistantReplied():
                 yield from self._said(event)

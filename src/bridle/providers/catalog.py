@@ -155,8 +155,8 @@ _ALIASES: Mapping[str, str] = {
     "sonnet": "claude-sonnet-5-5",
     "opus": "claude-opus-5-5",
     "haiku": "claude-haiku-5-5",
-    "fable": "claude-fable-5-1",
-    "best": "claude-fable-5-1",
+    "fable": "claude-fable-5-2",
+    "best": "claude-fable-5-2",
 }
 ALIASES = ("default", *_ALIASES, "opusplan")
 """Short names that always exist."""
@@ -194,6 +194,7 @@ def _newest(name: str, input: float, output: float, **facts: Any) -> Model:
 _SONNET_LONG = LongPrompts(200_000, 2.0, 1.5)
 
 MODELS: tuple[Model, ...] = (
+    _newest("claude-fable-5-2", 8, 40, thinking="always"),
     _newest("claude-fable-5-1", 10, 50, thinking="always"),
     _newest("claude-fable-5", 10, 50, thinking="always"),
     _newest("claude-opus-5-5", 4, 20, thinking="always"),

@@ -241,6 +241,13 @@ class Noticed(Struct, frozen=True, tag="noticed"):
     """Something does not continue because of it."""
 
 
+class SideTaskFailed(Struct, frozen=True, tag="side_task_failed"):
+    """Work between turns, such as a suggestion, has failed. For logs: the user has lost nothing."""
+
+    name: str
+    reason: str
+
+
 class CommandReplied(Struct, frozen=True, tag="command_said"):
     """A slash command has something to say to the user; the model does not see it."""
 
@@ -323,6 +330,7 @@ Event = (
     | CompactionStarted
     | CompactionFinished
     | Noticed
+    | SideTaskFailed
     | CommandReplied
     | ConversationReset
     | ModeChanged

@@ -15,8 +15,9 @@ from bridle.frontends.print.output import debug_logs
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.agent_rows import AgentRows
 from bridle.frontends.tui.chat.channel import TerminalChannel
-from bridle.frontends.tui.chat.chat import Chat, ChatParts
+from bridle.frontends.tui.chat.chat import Chat
 from bridle.frontends.tui.chat.dialog_queue import DialogQueue
+from bridle.frontends.tui.chat.parts import ChatParts
 from bridle.frontends.tui.chat.progress import TurnProgress
 from bridle.frontends.tui.chat.status_line import StatusCommand
 from bridle.frontends.tui.chat.submission import SessionLink

@@ -120,9 +120,9 @@ def _user_look(env: Mapping[str, str]) -> dict[str, Any]:
 
 def _own_name() -> str:
     """How this program is started from any folder."""
-    if shutil.which("bridle"):
-        return "bridle"
     started = os.path.abspath(sys.argv[0])
+    if os.path.dirname(started) in os.environ.get("PATH", "").split(os.pathsep):
+        return os.path.basename(started)
     return f"{sys.executable} -m bridle" if started.endswith("__main__.py") else started
 
 

@@ -13,7 +13,7 @@ from bridle.types.event import (
     AssistantReplied,
     Event,
     FromAgent,
-    Noticed,
+    SideTaskFailed,
     TaskEnded,
     TaskProgressed,
     TaskStarted,
@@ -84,7 +84,7 @@ class AgentSummaries:
         except ToolError as error:
             if not self._fault_reported:
                 self._fault_reported = True
-                runtime.channel.emit(Noticed(f"Agents cannot be summarized: {error}", "info"))
+                runtime.channel.emit(SideTaskFailed("agent summary", str(error)))
             return
         words = " ".join(text_of(answer["content"]).split())[:_LONGEST_SUMMARY].rstrip(".")
         task = self._tasks.get(agent_id)

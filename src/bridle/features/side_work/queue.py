@@ -6,7 +6,7 @@ from bridle.engine.feature import SideTask
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
-from bridle.types.event import Noticed
+from bridle.types.event import SideTaskFailed
 from bridle.types.turn import Outcome
 
 _MOST_WAITING = 8
@@ -89,4 +89,4 @@ class SideQueue:
             if name not in self._reported:
                 self._reported.add(name)
                 reason = str(error) or "it took too long"
-                about[1].channel.emit(Noticed(f"Background work failed ({name}): {reason}", "info"))
+                about[1].channel.emit(SideTaskFailed(name, reason))

@@ -14,6 +14,7 @@ from bridle.types.event import (
     Noticed,
     PermissionDenied,
     RetryScheduled,
+    SideTaskFailed,
     TaskEnded,
     TaskStarted,
     ToolFinished,
@@ -80,6 +81,8 @@ class Narrator:
             case TaskEnded(task=task):
                 self._names[task.id] = task.description
                 self._line(f"* {_ended(task)}")
+            case SideTaskFailed():
+                self._line(f"! {event.name} in the background failed: {event.reason}")
             case Noticed():
                 self._line(f"! {event.text}")
             case HookStarted(status_message=str() as message):

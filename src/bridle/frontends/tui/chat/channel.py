@@ -39,6 +39,7 @@ from bridle.types.event import (
     PromptSuggested,
     RetryScheduled,
     SessionRenamed,
+    SideTaskFailed,
     Signalled,
     StepStarted,
     Streamed,
@@ -174,7 +175,13 @@ class TerminalChannel:
             case ToolProgressed(call_id=call_id, text=text):
                 live.progress(call_id, text)
             case (
-                Streamed() | HookProgressed() | UserTextAdded() | ModeChanged() | LimitChanged() | Answered()
+                Streamed()
+                | HookProgressed()
+                | UserTextAdded()
+                | ModeChanged()
+                | LimitChanged()
+                | Answered()
+                | SideTaskFailed()
             ):
                 pass  # Covered by other events, or not shown to people.
             case TurnStarted() | PromptFolded():

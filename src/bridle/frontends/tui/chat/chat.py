@@ -1,76 +1,39 @@
 """The conversation at the terminal: the running turn above, the prompt below."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.actions import ChatActions, next_mode
-from bridle.frontends.tui.chat.agent_rows import AgentRows
-from bridle.frontends.tui.chat.channel import TerminalChannel
-from bridle.frontends.tui.chat.dialog_queue import DialogQueue
+from bridle.frontends.tui.chat.command_runner import CommandRunner
+from bridle.frontends.tui.chat.foot import ChatFoot
 from bridle.frontends.tui.chat.idle_timer import IdleTimer
-from bridle.frontends.tui.chat.progress import TurnProgress
+from bridle.frontends.tui.chat.parts import ChatParts
 from bridle.frontends.tui.chat.queue import PromptQueue
 from bridle.frontends.tui.chat.side_rows import agent_rows, todo_rows
-from bridle.frontends.tui.chat.status_line import StatusCommand, footer
 from bridle.frontends.tui.chat.submission import LEAVING, SessionLink, command_name
-from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.chat.user_shell import UserShell
 from bridle.frontends.tui.editing.editor import Draft
 from bridle.frontends.tui.editing.editor_view import PromptStyle
 from bridle.frontends.tui.editing.images import dropped_image
-from bridle.frontends.tui.editing.input_area import InputArea
-from bridle.frontends.tui.editing.input_hints import edge_of, hint_of, prompt_look, shortcut_rows, vim_mode
+from bridle.frontends.tui.editing.input_hints import edge_of, prompt_look, shortcut_rows
 from bridle.frontends.tui.keymap.double_press import DoublePress
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.layout import MUTED, one_line
-from bridle.frontends.tui.render.status import Status, mode_line, shared_line
 from bridle.frontends.tui.screen.view import Frame
-from bridle.frontends.tui.style.cells import truncate
-from bridle.frontends.tui.style.text import Line, Span, text_of
+from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Answer, Focus, Key
-from bridle.frontends.tui.terminal.notifications import Notifier
-from bridle.types.command import Exits, Says, find_command
-from bridle.types.errors import BridleError
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
-from bridle.types.slash import read_slash_line
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    from bridle.frontends.tui.chat.footer_links import FooterLinks
+    pass
 
 _COST_STEP_USD = 5.0
 _INVITATION = 'ask for anything, "/" for commands'
 _MOST_TITLE = 60
-
-
-class ChatParts(Struct, frozen=True, kw_only=True):
-    """What the conversation is shown with."""
-
-    live: TurnView
-    work: TurnProgress
-    input: InputArea
-    notifier: Notifier
-    channel: TerminalChannel
-    questioner: DialogQueue
-    status: Callable[[], Status]
-    status_command: StatusCommand | None = None
-    agent_rows: AgentRows | None = None
-    """A command that writes the rows of agents in the background, where there is one."""
-    on_answer: Callable[[Answer], None] = lambda _: None
-    """Called with what the terminal reports about itself."""
-    transcript: Callable[[], Awaitable[None]]
-    """Opens the whole conversation."""
-    links: "FooterLinks | None" = None
-    """Links for what the conversation mentions."""
-    titles_from_names: bool = True
-    """Whether the terminal's title shows the name of the session."""
 
 
 class Chat:
@@ -85,6 +48,8 @@ class Chat:
         self._chores = ChatActions(app, talk, parts.input, parts.live, self.tell)
         self._shell = UserShell(app, talk, parts.live, parts.questioner.own_calls)
         self._twice = DoublePress(app.redraw)
+        self._commands = CommandRunner(app, talk, self)
+        self._foot = ChatFoot(app, talk, parts, self._twice)
         self._shows_tasks = True
         self._shows_keys = False
         self._idle = IdleTimer(self._notify_idle)
@@ -119,7 +84,7 @@ class Chat:
         if self._app.is_plain:
             return rows
         # While a question is open, it is the user who is waited for.
-        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._cancel_key)
+        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._foot.cancel_key)
         tasks = todo_rows(self._parts.channel.tasks.items, width, height) if self._shows_tasks else []
         queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
         beside = [*self._agents(width, height), *self._workflows(width, height)]
@@ -130,7 +95,7 @@ class Chat:
     def below(self, width: int, height: int, /) -> Frame:
         if self._app.is_plain and self.is_busy and self.input.editor.is_empty:
             # A prompt after every sentence would be read out every time.
-            return Frame(self._plain_foot())
+            return Frame(self._foot.plain_rows())
         session = self._talk.session
         edge = edge_of(self.input, session.state.mode, session.color)
         frame = self.input.render(width, height, self._look(), edge=edge)
@@ -139,7 +104,7 @@ class Chat:
             if self._shows_keys:
                 lines += shortcut_rows(self._app.keys.keymap, width)[: height - len(lines)]
             else:
-                lines += self._foot(width)[: height - len(lines)]
+                lines += self._foot.rows(width)[: height - len(lines)]
         return Frame(lines, frame.cursor)
 
     def press(self, key: Key, action: str | None, /) -> None:
@@ -183,13 +148,13 @@ class Chat:
         elif text.startswith("#") and text[1:].strip() and not text.startswith("##"):
             self._app.spawn(self._chores.remember(text[1:].strip()))
         elif (name := command_name(text)) is not None:
-            self._command(name, draft)
+            self._commands.run(name, draft)
         else:
-            self._send(draft)
+            self.send(draft)
 
     def run_command(self, line: str) -> None:
         """Do as if a command had been typed."""
-        self._command(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
+        self._commands.run(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
 
     def leave(self) -> None:
         """End the program after asking about background work, or only detach from the terminal."""
@@ -343,71 +308,18 @@ class Chat:
         else:
             self._twice.expect(key)
 
-    def _send(self, draft: Draft) -> None:
+    def send(self, draft: Draft) -> None:
+        """Hand a prompt to the model, now or after the running turn."""
         self._suggestion = ""
         if not self._title:
             self._show_title(one_line(draft.shown)[:_MOST_TITLE])
         self._queue.send(draft)
 
-    def _command(self, name: str, draft: Draft) -> None:
-        commands = self._talk.commands
-        if commands is None:
-            self.tell("No commands are available here.", "warning")
-            return
-        slashed = read_slash_line(draft.text)
-        command = commands.find(name) if slashed is None else find_command(slashed, commands)
-        if command is None:
-            near = commands.nearest(name)
-            hint = f": did you mean /{near}?" if near else ". Try /help."
-            self.tell(f"Unknown command /{name}{hint}", "warning")
-            return
-        run_now = self._talk.run_now
-        if self.is_busy and command.at_once and run_now is not None:
-            arguments = "" if slashed is None else slashed.rest
-            running = run_now(command, arguments)
-            is_aside = command.name == "btw" and bool(arguments) and not self._app.is_plain
-            self._app.spawn(self._ask_aside(arguments, running) if is_aside else self._run_now(running))
-            return
-        self._send(draft)
-
-    async def _ask_aside(self, question: str, running: Awaitable[Any]) -> None:
-        """Show a question on the side and its answer in a panel, while the turn continues."""
-        from bridle.frontends.tui.chat.side_question import SideQuestion
-
-        view = SideQuestion(question, clock=time.monotonic)
-
-        async def answer() -> None:
-            try:
-                result = await running
-                text, is_error = (result.text, result.is_error) if isinstance(result, Says) else ("", False)
-            except BridleError as error:
-                text, is_error = str(error), True
-            view.show(text, is_error=is_error)
-            self._app.redraw()
-
-        answering = self._app.spawn(answer())
-        try:
-            await self._app.open(view)
-        finally:
-            answering.cancel()
-
-    async def _run_now(self, running: Awaitable[Any]) -> None:
-        try:
-            result = await running
-        except BridleError as error:
-            result = Says(str(error), is_error=True)
-        match result:
-            case Says(text=text, is_error=is_error) if text:
-                self.tell(text, "error" if is_error else "info")
-            case Exits():
-                self.leave()
-            case _:
-                pass
-
     def _start_shell(self, command: str) -> None:
         if not self._shell.start(command):
             self.tell(
-                f"One command at a time: wait for the other, or stop it with {self._cancel_key}.", "warning"
+                f"One command at a time: wait for the other, or stop it with {self._foot.cancel_key}.",
+                "warning",
             )
 
     async def _open_transcript(self) -> None:
@@ -455,38 +367,8 @@ class Chat:
         is_new = not self._talk.session.entries and not self._work.is_busy
         return prompt_look(self.input, self._suggestion or (_INVITATION if is_new else ""))
 
-    def _plain_foot(self) -> list[Line]:
-        """What is worth saying in words: what the next key does, the mode, and at first how to get help."""
-        mode = mode_line(self._talk.session.state.mode)
-        again = self._twice.waiting
-        hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=())
-        says_hint = again or not self._talk.session.entries
-        return [each for each in (mode, hint if says_hint else ()) if each]
-
-    def _foot(self, width: int) -> list[Line]:
-        if self._app.is_plain and self._parts.status_command is None:
-            return self._plain_foot()
-        command, again = self._parts.status_command, self._twice.waiting
-        hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
-        rows = [] if command is None else command.rows(width)
-        links = [] if self._parts.links is None else self._parts.links.rows(width)
-        vim = () if command is not None and command.hides_vim_mode else vim_mode(self.input)
-        if rows:
-            mode, shared = mode_line(self._talk.session.state.mode), shared_line(self._parts.status())
-            last = _joined(mode, shared, vim, hint)
-            return [*rows, *([last] if last else []), *links]
-        shown = footer(self._parts.status(), width, left=hint, right=vim)
-        # What the next key would do matters more than how the session stands.
-        is_urgent = bool(again) and text_of(hint) not in text_of(shown)
-        return [truncate(hint, width) if is_urgent else shown, *links]
-
     def _show_title(self, title: str) -> None:
         self._parts.notifier.show_title(f"{title} · bridle")
-
-    @property
-    def _cancel_key(self) -> str:
-        """The key that stops what runs; ctrl+c does it, too, and cannot be bound to anything else."""
-        return self._app.label("chat:cancel") or "ctrl+c"
 
     @property
     def _opens_work(self) -> bool:
@@ -500,11 +382,3 @@ class Chat:
 
     def _width(self) -> int:
         return max(self._app.size.columns, 1)
-
-
-def _joined(*parts: Line) -> Line:
-    """Parts of a row with blanks between them."""
-    joined: Line = ()
-    for part in filter(None, parts):
-        joined = (*joined, *((Span("  "),) if joined else ()), *part)
-    return joined
