@@ -191,7 +191,7 @@ async def test_verbose_tells_values_last_lines_and_names_and_leaves_the_answer_t
     assert done.out == "The answer.\n" and "The answer." not in done.err
     lines = done.err.splitlines()
     assert lines[1:3] == ["First I look.", "* Bash(seq 1 20)"]
-    assert lines[3:10] == ["  | … 14 lines before", *(f"  | {number}" for number in range(15, 21))]
+    assert lines[3:10] == ["  | … 14 earlier lines", *(f"  | {number}" for number in range(15, 21))]
     assert "* Bash(true, description: Build all of it, run_in_background: true)" in lines
     assert "* TaskOutput(Build all of it)" in lines
     assert "* Grep(x, output_mode: count)" in lines

@@ -163,7 +163,7 @@ async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
     await queue.finish()
 
     assert notes.standing(session, runtime.records.storage) is None
-    assert "notes" in channel.of(Noticed)[0].text
+    assert [event.name for event in channel.of(SideTaskFailed)] == ["notes"]
 
 
 async def test_a_prompt_is_suggested_where_it_is_plain(tmp_path: Path):
