@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.actions import ChatActions, next_mode
 from bridle.frontends.tui.chat.command_runner import CommandRunner
-from bridle.frontends.tui.chat.foot import ChatFoot
+from bridle.frontends.tui.chat.footer import ChatFooter
 from bridle.frontends.tui.chat.idle_timer import IdleTimer
 from bridle.frontends.tui.chat.parts import ChatParts
 from bridle.frontends.tui.chat.queue import PromptQueue
@@ -49,7 +49,7 @@ class Chat:
         self._shell = UserShell(app, talk, parts.live, parts.questioner.own_calls)
         self._twice = DoublePress(app.redraw)
         self._commands = CommandRunner(app, talk, self)
-        self._foot = ChatFoot(app, talk, parts, self._twice)
+        self._footer = ChatFooter(app, talk, parts, self._twice)
         self._shows_tasks = True
         self._shows_keys = False
         self._idle = IdleTimer(self._notify_idle)
@@ -84,7 +84,7 @@ class Chat:
         if self._app.is_plain:
             return rows
         # While a question is open, it is the user who is waited for.
-        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._foot.cancel_key)
+        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._footer.cancel_key)
         tasks = todo_rows(self._parts.channel.tasks.items, width, height) if self._shows_tasks else []
         queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
         beside = [*self._agents(width, height), *self._workflows(width, height)]
@@ -95,7 +95,7 @@ class Chat:
     def below(self, width: int, height: int, /) -> Frame:
         if self._app.is_plain and self.is_busy and self.input.editor.is_empty:
             # A prompt after every sentence would be read out every time.
-            return Frame(self._foot.plain_rows())
+            return Frame(self._footer.plain_rows())
         session = self._talk.session
         edge = edge_of(self.input, session.state.mode, session.color)
         frame = self.input.render(width, height, self._look(), edge=edge)
@@ -104,7 +104,7 @@ class Chat:
             if self._shows_keys:
                 lines += shortcut_rows(self._app.keys.keymap, width)[: height - len(lines)]
             else:
-                lines += self._foot.rows(width)[: height - len(lines)]
+                lines += self._footer.rows(width)[: height - len(lines)]
         return Frame(lines, frame.cursor)
 
     def press(self, key: Key, action: str | None, /) -> None:
@@ -318,7 +318,7 @@ class Chat:
     def _start_shell(self, command: str) -> None:
         if not self._shell.start(command):
             self.tell(
-                f"One command at a time: wait for the other, or stop it with {self._foot.cancel_key}.",
+                f"One command at a time: wait for the other, or stop it with {self._footer.cancel_key}.",
                 "warning",
             )
 

@@ -11,7 +11,7 @@ from bridle.frontends.tui.style.cells import truncate
 from bridle.frontends.tui.style.text import Line, Span, text_of
 
 
-class ChatFoot:
+class ChatFooter:
     """Writes the rows below the input."""
 
     def __init__(self, app: App, talk: SessionLink, parts: ChatParts, twice: DoublePress) -> None:
