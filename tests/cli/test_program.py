@@ -239,7 +239,7 @@ def test_full_disk_behind_standard_output_is_one_line(tmp_path: Path, argv: tupl
         )
     assert (done.returncode, done.stderr) == (
         1,
-        b"error: the output cannot be written: No space left on device\n",
+        b"error: can't write the output: No space left on device\n",
     )
 
 
@@ -251,7 +251,7 @@ async def test_answer_that_cannot_be_written_is_an_error(tmp_path: Path):
             assert process.stderr is not None
             err = await process.stderr.read()
             assert await process.wait() == 1
-    assert err == b"error: the output cannot be written: No space left on device\n"
+    assert err == b"error: can't write the output: No space left on device\n"
 
 
 async def test_bytes_that_are_not_utf8_do_no_harm(tmp_path: Path):

@@ -117,7 +117,7 @@ def sort_words(
         if flag is None:
             raise refuse(name)
         if strict and equals and flag.kind == "switch":
-            raise UsageError(f"{name} takes no value, and {word} gives it one")
+            raise UsageError(f"{name} takes no value: {word}")
         _store(values, flag, name, given if equals else None, rest)
     return values, words, None
 

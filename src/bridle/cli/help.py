@@ -5,7 +5,7 @@ from bridle.cli.flags import FLAGS, SUBCOMMANDS
 _HEAD = """\
 Usage: bridle [options] [prompt]
        bridle -p [options] "prompt"        run a prompt and print the answer
-       bridle <command> --help             what a command does and takes
+       bridle <command> --help             show help for a command
 
 bridle sends a prompt to a language model, runs the tools it asks for behind a permission gate,
 and keeps every conversation on disk.

@@ -43,7 +43,10 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
 
         if is_on(env, "BRIDLE_DEBUG"):
             raise
-        complain(f"error: bridle has a defect: {_innermost(error)} (set BRIDLE_DEBUG=1 to see where)")
+        complain(
+            f"error: internal error: {_innermost(error)}. Set BRIDLE_DEBUG=1 for a traceback, and "
+            "please report it."
+        )
         return 1
 
 

@@ -15,7 +15,7 @@ def say(text: str) -> int:
         return 141
     except OSError as error:
         let_go_of_output()
-        complain(f"error: the output cannot be written: {error.strerror}")
+        complain(f"error: can't write the output: {error.strerror}")
         return 1
     return 0
 

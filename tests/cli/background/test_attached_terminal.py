@@ -30,7 +30,7 @@ async def test_ctrl_z_exit_and_ctrl_d_let_go_of_a_session_that_goes_on(tmp_path:
                 await terminal.ready()
                 terminal.type(leave)
                 assert await terminal.ended() == 0
-                assert f"Left {job} running" in terminal.emulator.text
+                assert f"{job} is still running" in terminal.emulator.text
                 now: list[Any] = terminal.settings()
                 assert now[:4] == terminal.before[:4]
         assert is_running(facts["pid"])
@@ -179,11 +179,11 @@ async def test_sessions_at_terminals_are_listed_as_long_as_they_live(tmp_path: P
 async def test_the_list_at_a_terminal_starts_attaches_and_stops(tmp_path: Path):
     async with background(tmp_path, [step("Said.")]) as bridle:
         async with bridle.terminal("agents", size=(100, 24)) as terminal:
-            await terminal.until_text("n starts one")
+            await terminal.until_text("press n to start one")
             terminal.type("n")
             await terminal.until_text("What should it do?")
             terminal.type("say it\r")
-            await terminal.until_text("is started.")
+            await terminal.until_text("Started ")
             await terminal.until(lambda screen: re.search("✓ say it", screen.text))
             terminal.type("\r")
             await terminal.until_text("Said.")

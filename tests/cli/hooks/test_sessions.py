@@ -107,7 +107,7 @@ async def test_call_that_was_put_off_goes_on_in_another_process(tmp_path: Path):
     assert (answer["tool_use_id"], answer.get("is_error", False)) == ("t1", False)
 
     again = await program.run("-p", "--resume", done.result["session_id"])
-    assert again.code == 1 and "there is no prompt" in again.err
+    assert again.code == 1 and "no prompt" in again.err
 
 
 async def test_instruction_files_are_told_when_they_are_read(tmp_path: Path):

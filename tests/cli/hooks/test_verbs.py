@@ -56,7 +56,7 @@ async def test_list_shows_where_each_hook_is_written_and_whether_it_counts(tmp_p
         "  2  Stop",
         "     http: https://hooks.example.com/stop",
         f"     projectSettings  {project}:6",
-        "     does not count: this folder is not trusted yet",
+        "     not used: this folder is not trusted yet",
     ]
     _trust(program)
     assert "does not count" not in (await program.run("hooks", "list")).out
@@ -259,7 +259,7 @@ async def test_test_says_when_a_matcher_does_not_fit(tmp_path: Path):
     done = await program.run("hooks", "test", "PreToolUse")
     assert done.code == 1 and "1 with other matchers" in done.err
     one = await program.run("hooks", "test", "PreToolUse", "--hook", "1")
-    assert "not run: its matcher 'Write' does not fit Bash" in one.out
+    assert "not run: its matcher 'Write' does not match Bash" in one.out
 
 
 async def test_test_asks_over_http_and_asks_a_model(tmp_path: Path):
@@ -305,7 +305,7 @@ async def test_condition_of_a_hook_counts_when_it_is_listed_and_tried(tmp_path: 
     listed = [await program.run("hooks", "list", "--tool", "Bash", "--input", each) for each in (call, other)]
     assert [done.out == "no hooks\n" for done in listed] == [False, True]
     tried = await program.run("hooks", "test", "PreToolUse", "--input", f'{{"tool_input": {other}}}')
-    assert "not run: its condition Bash(git push *) does not hold for this call" in tried.out
+    assert "not run: its condition Bash(git push *) does not match this call" in tried.out
     tried = await program.run("hooks", "test", "PreToolUse", "--input", f'{{"tool_input": {call}}}')
     assert "pushed" in tried.out and '"decision":"deny"' in tried.out
 

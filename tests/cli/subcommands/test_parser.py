@@ -117,19 +117,19 @@ def test_a_group_hands_its_words_to_the_command_that_is_named(
         ("paint a --times ٣", "--times takes a whole number from 1 to 9, not '٣'; see bridle paint --help"),
         (
             "paint a --quick=yes",
-            "--quick takes no value, and --quick=yes gives it one; see bridle paint --help",
+            "--quick takes no value: --quick=yes; see bridle paint --help",
         ),
         ("group shwo", "unknown command 'shwo': did you mean show? See bridle group --help."),
         ("group show x", "unexpected argument 'x'; see bridle group show --help"),
         ("group set", "missing argument on|off; see bridle group set --help"),
         (
             "group set onn",
-            "<way> is one of on, off, not 'onn': did you mean on? See bridle group set --help.",
+            "<way> takes one of on, off, not 'onn': did you mean on? See bridle group set --help.",
         ),
         ("group --jsno", "unknown option --jsno: did you mean --json? See bridle group --help."),
         (
             "group run f -p",
-            "put -- before the arguments of the run: bridle group run <file> -- <rest>…; "
+            "put -- before the flags and the prompt: bridle group run <file> -- <rest>…; "
             "see bridle group run --help",
         ),
         ("group run -- -p", "missing argument <file>; see bridle group run --help"),

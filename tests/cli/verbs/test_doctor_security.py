@@ -159,7 +159,7 @@ async def test_what_changed_after_approval_is_told_apart(program: Program):
 
 async def test_unknown_word_is_a_usage_error(program: Program):
     done = await program.run("doctor", "safety")
-    assert done.code == 1 and "is one of security" in done.err
+    assert done.code == 1 and "takes one of security" in done.err
 
 
 @table(

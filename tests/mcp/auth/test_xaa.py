@@ -200,7 +200,7 @@ async def test_program_logs_in_by_the_provider_and_uses_the_server(tmp_path: Pat
         said = (await process.stdout.read()).decode()
         assert await process.wait() == 0
         listed = await program.run("mcp", "list")
-    assert "You are logged in to house." in said
+    assert "Logged in to house." in said
     assert listed.out.endswith("(HTTP) - ✓ Connected\n")
 
 

@@ -38,7 +38,7 @@ def run_attach(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     launch_settings(env)
     if not (os.isatty(0) and os.isatty(1)):
-        raise UsageError("bridle attach needs a terminal; bridle logs works without one")
+        raise UsageError("bridle attach needs a terminal; use bridle logs instead")
     _, facts = find_job(given.one("id"), env)
     return attach(facts)
 
@@ -51,15 +51,15 @@ def attach(facts: records.Facts) -> int:
     """
     job = facts["id"]
     if not is_live(facts):
-        raise JobError(f"{job} has ended ({facts['state']}): bridle respawn {job} restarts it.")
+        raise JobError(f"{job} has ended ({facts['state']}). Restart it with: bridle respawn {job}")
     try:
         connection = protocol.connect(facts["socket"])
     except OSError as error:
-        raise JobError(f"{job} cannot be reached ({error.strerror}): see bridle agents.") from error
+        raise JobError(f"can't reach {job} ({error.strerror}). List sessions with: bridle agents") from error
     with connection:
         ending = _Attached(connection, is_shell=facts.get("kind") == "shell").run()
     if ending is None:
-        return tell(f"Left {job} running: bridle attach {job} returns to it.")
+        return tell(f"{job} is still running. Return to it with: bridle attach {job}")
     return tell(f"{job} has ended: {ending}.")
 
 
@@ -146,7 +146,7 @@ class _Attached:
                 self._ending = str(protocol.read_message(payload).get("state", "done"))
                 self._is_over = True
         if not data and not self._is_over:
-            self._ending, self._is_over = "its holder process ended", True
+            self._ending, self._is_over = "its process ended", True
 
     def _send(self, data: bytes) -> None:
         try:

@@ -52,7 +52,7 @@ def _table(entries: list[dict[str, Any]], *, shows_all: bool) -> str:
 
 def _row(entry: dict[str, Any]) -> str:
     state = str(entry.get("state") or entry.get("status") or "")
-    waits = f" (waits for {entry['waitingFor']})" if entry.get("waitingFor") else ""
+    waits = f" (waiting for {entry['waitingFor']})" if entry.get("waitingFor") else ""
     title = title_of({**entry, "cwd": ""})
     name = f"  {title}" if title else ""
     job = str(entry.get("id") or "terminal")

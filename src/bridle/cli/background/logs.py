@@ -45,7 +45,7 @@ def _connect(facts: records.Facts) -> "protocol.socket.socket":
         connection = protocol.connect(facts["socket"])
         connection.sendall(protocol.frame(protocol.FOLLOW))
     except OSError as error:
-        raise JobError(f"{facts['id']} cannot be followed ({error.strerror}).") from error
+        raise JobError(f"can't follow the output of {facts['id']} ({error.strerror})") from error
     return connection
 
 

@@ -96,7 +96,7 @@ class SessionJobs:
             lost = moving.finish(taken=is_taken)
         job = facts["id"]
         rows = "".join(f"  stopped: {each}\n" for each in lost)
-        return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{rows}"
+        return f"Moved to the background as {job}. Return to it with: bridle attach {job}\n{rows}"
 
     def _start(self, facts: records.Facts) -> records.Facts:
         setup = self._setup

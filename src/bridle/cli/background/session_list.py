@@ -138,7 +138,7 @@ class SessionList:
             (),
             do=self._do,
             intro=lambda _: [(Span(self._notice, style("warning")),)] if self._notice else [],
-            empty="no sessions; n starts one",
+            empty="no sessions; press n to start one",
             accept=(
                 Command(
                     key="enter",
@@ -154,7 +154,7 @@ class SessionList:
                     words="new",
                     ask="What should it do?",
                     alone=True,
-                    check=lambda _, text: "" if text else "say what it should do",
+                    check=lambda _, text: "" if text else "type a task",
                     act=lambda _, typed: JobAction("new", prompt=typed.text),
                 ),
                 Command(
@@ -166,7 +166,7 @@ class SessionList:
                 ),
                 Command(
                     key="r",
-                    words="start again",
+                    words="restart",
                     when=self._is_over,
                     act=lambda job, _: JobAction("respawn", job or ""),
                 ),
@@ -201,13 +201,13 @@ class SessionList:
             facts = session_facts(
                 new_uuid(), flags=flags_of(self._options), prompt=action.prompt, begins=True
             )
-            return f"{start_job(facts, self._env, self._given)['id']} is started."
+            return f"Started {start_job(facts, self._env, self._given)['id']}."
         folder, facts = find_job(action.job, self._env)
         if action.verb == "stop":
             return f"{action.job} {stop(facts)}."
         if action.verb == "respawn":
             respawn(facts, self._env, self._given)
-            return f"{action.job} runs again."
+            return f"Restarted {action.job}."
         return forget(folder, facts, self._env)
 
 
@@ -220,7 +220,7 @@ def _item(key: str, entry: Mapping[str, Any]) -> Item[str]:
         value=key,
         label=title_of({**entry, "cwd": f"process {key}"}),
         facts=(state, age(entry)),
-        detail=f"waits for {waits}" if waits else str(entry.get("cwd", "")),
+        detail=f"waiting for {waits}" if waits else str(entry.get("cwd", "")),
         group="In the background" if is_background else "At a terminal",
         words=key,
         sign=Span(sign, style(color)),

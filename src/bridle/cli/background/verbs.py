@@ -16,6 +16,7 @@ from bridle.host.jobs.supervisor import running
 from bridle.host.liveness import is_alive
 from bridle.host.paths import config_home
 from bridle.types.errors import CommandLineError
+from bridle.types.text import counted
 
 _STOP_SECONDS = 15.0
 _PATIENCE = 2.0
@@ -43,13 +44,13 @@ def run_respawn(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     allowed, wanted = launch_settings(env), given.text("id")
     if given.on("all") == (wanted is not None):
-        raise CommandLineError("name one session with <id>, or all with --all; see bridle respawn --help")
+        raise CommandLineError("give a session <id> or --all; see bridle respawn --help")
     chosen = [find_job(wanted, env)] if wanted is not None else _ended(env)
     if not chosen:
         return say("All background sessions are running.\n")
     for _, facts in chosen:
         respawn(facts, env, allowed)
-        tell(f"{facts['id']} runs again.")
+        tell(f"Restarted {facts['id']}.")
     return 0
 
 
@@ -98,11 +99,11 @@ def stop(facts: records.Facts) -> str:
                 if any(kind == protocol.OVER for kind, _ in frames.feed(data)):
                     break
     except TimeoutError as error:
-        raise JobError(
-            f"{facts['id']} does not stop: process {facts.get('pid')} is still running."
-        ) from error
+        raise JobError(f"can't stop {facts['id']}: process {facts.get('pid')} is still running") from error
     except OSError as error:
-        raise JobError(f"{facts['id']} cannot be reached ({error.strerror}): see bridle agents.") from error
+        raise JobError(
+            f"can't reach {facts['id']} ({error.strerror}). List sessions with: bridle agents"
+        ) from error
     return "is stopped"
 
 
@@ -113,9 +114,9 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: LaunchSettings)
         JobError: it runs, or cannot be started.
     """
     if is_live(facts):
-        raise JobError(f"{facts['id']} is running: stop it first.")
+        raise JobError(f"{facts['id']} is still running. Stop it with: bridle stop {facts['id']}")
     if not os.path.isdir(facts["cwd"]):
-        raise JobError(f"{facts['id']} cannot be started again: its folder {facts['cwd']} is gone.")
+        raise JobError(f"can't restart {facts['id']}: its folder {facts['cwd']} no longer exists")
     again = dict(facts)
     if facts.get("kind") == "session":
         from bridle.transcripts.store import lookup
@@ -141,22 +142,23 @@ def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
     import shutil
 
     if is_live(facts):
-        raise JobError(f"{facts['id']} is running. Stop it first: bridle stop {facts['id']}")
+        raise JobError(f"{facts['id']} is still running. Stop it with: bridle stop {facts['id']}")
     shutil.rmtree(folder)
     launcher.wake_if_there(config_home(env))
     stays = f" Resume with: bridle --resume {facts['sessionId']}" if "sessionId" in facts else ""
-    return f"Removed {facts['id']} from the list. Its conversation and its work trees stay.{stays}"
+    return f"Removed {facts['id']} from the list; its conversation and worktrees are kept.{stays}"
 
 
 def _status(env: Mapping[str, str]) -> int:
     found = running(config_home(env))
     live = [facts for _, facts in all_jobs(env) if is_live(facts)]
     if found is None:
-        say(f"The supervisor is not running; running background sessions: {len(live)}.\n")
+        say(f"The supervisor is not running ({counted(len(live), 'background session')}).\n")
         return 1
     rows = [f"  {facts['id']}  {facts['state']:8} {title_of(facts)}\n" for facts in live]
     return say(
-        f"The supervisor runs as process {found[0]}; background sessions: {len(live)}.\n" + "".join(rows)
+        f"The supervisor is running as process {found[0]} ({counted(len(live), 'background session')}).\n"
+        + "".join(rows)
     )
 
 
@@ -164,7 +166,8 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
     live = [facts for _, facts in all_jobs(env) if is_live(facts)]
     if live and not any_:
         raise JobError(
-            f"{len(live)} background sessions are running: --any stops them, --any --keep-workers does not."
+            f"{counted(len(live), 'background session')} still running: pass --any to stop them, "
+            "or --any --keep-workers to keep them"
         )
     if not keep:
         for facts in live:
@@ -172,7 +175,7 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
     if (found := running(config_home(env))) is None:
         return say("The supervisor is not running.\n")
     _end(*found)
-    return say("The supervisor is stopped.\n")
+    return say("Stopped the supervisor.\n")
 
 
 def _end(pid: int, born: str) -> None:

@@ -39,7 +39,7 @@ _STDIN_PATIENCE = 3.0
 _LAST_WORDS = 2.0
 """Seconds for the reader to take the rest after a stop signal."""
 _ARGUMENT = Origin(source="argument")
-_NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
+_NO_PROMPT = 'no prompt: pass one as an argument (bridle -p "…") or on standard input'
 
 
 def run_print(
@@ -170,7 +170,7 @@ class _Run:
         if isinstance(error, BrokenPipeError):
             self._stop(141)
         else:
-            complain(f"error: the output cannot be written: {error.strerror}")
+            complain(f"error: can't write the output: {error.strerror}")
             self._stop(1)
 
     def _stop(self, code: int) -> None:
@@ -331,9 +331,7 @@ def _piped(words: str) -> str:
     except OSError:
         return ""
     if data is None:
-        complain(
-            f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; continuing without it"
-        )
+        complain(f"warning: no input on stdin after {_STDIN_PATIENCE:g} s; continuing without it")
         return ""
     return data.decode(errors="replace")
 

@@ -38,7 +38,7 @@ class FolderHooks(Struct, frozen=True, kw_only=True):
 
 
 def _no_tasks() -> Tasks:
-    raise UsageError("nothing runs in the background here")
+    raise UsageError("background work is not available here")
 
 
 def read_object(text: str | None, option: str) -> dict[str, Any] | None:

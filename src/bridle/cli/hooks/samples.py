@@ -85,7 +85,7 @@ def sample(name: str, *, tool: str | None, given: Mapping[str, Any], cwd: str) -
     try:
         return msgspec.convert({**values, **given, "hook_event_name": name}, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"--input does not fit {name}: {error}") from error
+        raise UsageError(f"--input does not match {name}: {error}") from error
 
 
 def _about_a_tool(fields: set[str], tool: str | None) -> dict[str, Any]:

@@ -91,7 +91,7 @@ async def _try(folder: FolderHooks, entry: Entry, event: HookEvent, around: Runn
         tell(f"     not run: {objection}")
         return NOTHING_SAID
     if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
-        say("     waited for here; in a session it runs in the background and decides nothing\n")
+        say("async: in a session it runs in the background and can't decide anything\n")
     alone = Table(entries=(entry,), policy=folder.table.policy)
     outcome = await HookRunner(Listeners(alone), around).fire(event)
     tell(*(f"     {line}" for line in _lines(outcome)))
@@ -103,15 +103,15 @@ def _chosen(folder: FolderHooks, event: HookEvent, number: str | None) -> list[E
     if number is not None:
         index = int(number) - 1 if number.isdecimal() else -1
         if not 0 <= index < len(folder.table.entries):
-            raise UsageError(f"there is no hook {number}: see bridle hooks list")
+            raise UsageError(f"no hook {number}; see bridle hooks list")
         if (entry := folder.table.entries[index]) not in listening:
-            raise UsageError(f"hook {number} is one of {entry.event}, not of {event.name}")
+            raise UsageError(f"hook {number} is for {entry.event}, not {event.name}")
         return [entry]
     chosen = choose(listening, event.subject, None)
     if not chosen:
         subject = "" if event.subject is None else f" for {event.subject}"
         hint = f": {len(listening)} with other matchers" if listening else ""
-        raise UsageError(f"no hook listens to {event.name}{subject}{hint}; see bridle hooks list")
+        raise UsageError(f"no hook for {event.name}{subject}{hint}; see bridle hooks list")
     return chosen
 
 
@@ -119,10 +119,10 @@ def _objection(folder: FolderHooks, entry: Entry, event: HookEvent) -> str | Non
     if (objection := folder.table.policy.objection(entry)) is not None:
         return objection
     if not entry.matcher.matches(event.subject):
-        return f"its matcher {entry.matcher_text!r} does not fit {event.subject}"
+        return f"its matcher {entry.matcher_text!r} does not match {event.subject}"
     rule = entry.hook.condition
     if rule is not None and isinstance(event, ToolEvent) and not folder.holds(rule, event.tool, event.input):
-        return f"its condition {rule} does not hold for this call"
+        return f"its condition {rule} does not match this call"
     return None
 
 

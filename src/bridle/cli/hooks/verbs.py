@@ -88,7 +88,7 @@ def _as_text(number: int, entry: Entry, table: Table) -> list[str]:
         f"{number:>3}  {entry.event}{matched}{condition}",
         f"     {entry.kind}: {short(describe(entry.hook))}",
         f"     {entry.origin.source}  {place}",
-        *([] if objection is None else [f"     does not count: {objection}"]),
+        *([] if objection is None else [f"     not used: {objection}"]),
     ]
 
 

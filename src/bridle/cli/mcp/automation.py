@@ -36,7 +36,7 @@ def run_automation(given: ParsedArguments, env: Mapping[str, str]) -> int:
         McpError: the session or a server does not answer.
     """
     if not is_enabled(env):
-        raise UsageError("--mcp-cli is an experiment: set ENABLE_EXPERIMENTAL_MCP_CLI=1 to use it")
+        raise UsageError("--mcp-cli is experimental: set ENABLE_EXPERIMENTAL_MCP_CLI=1 to use it")
     command = given.command[-1]
     arguments = _arguments(given)
     named = [given.text(name) for name in ("server", "tool", "pattern")]
@@ -80,7 +80,7 @@ async def _post(env: Mapping[str, str], address: Address, request: Any, seconds:
         async with client.send(Request("POST", f"{address.url}/mcp", headers, body), limits) as response:
             reply = msgspec.json.decode(await response.read())
     except (HttpFault, msgspec.DecodeError) as error:
-        raise McpError(f"The session does not answer: {error}") from error
+        raise McpError(f"The session did not answer: {error}") from error
     finally:
         await client.close()
     if response.status >= 400:
@@ -164,9 +164,9 @@ def _read_state(env: Mapping[str, str], session: str) -> Snapshot:
     try:
         return msgspec.json.decode(read_bytes(path, _LARGEST), type=Snapshot)
     except OSError as error:
-        raise UsageError(f"there is no state of session {session} at {path}; is it running?") from error
+        raise UsageError(f"no state for session {session} at {path}; is it running?") from error
     except msgspec.DecodeError as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        raise UsageError(f"can't read {path}: {error}") from error
 
 
 def _newest(env: Mapping[str, str]) -> str:

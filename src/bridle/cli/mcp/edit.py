@@ -40,7 +40,7 @@ def run_edit(given: ParsedArguments, env: Mapping[str, str]) -> int:
                 return _remove(given, env, cwd)
             case _:
                 forget_choices(env, cwd)
-                return say("The servers of this project need a new approval.\n")
+                return say("Reset the approvals of this project's servers. The next session asks again.\n")
     except OSError as error:
         raise ConfigError(f"nothing was changed: {error}") from error
 
@@ -76,7 +76,7 @@ def _add_from_desktop(given: ParsedArguments, env: Mapping[str, str], cwd: str) 
     path = desktop_config_path(sys.platform, env)
     found = read_desktop_config(path)
     if not found:
-        return tell(f"There are no MCP servers in {path}.")
+        return tell(f"No MCP servers in {path}.")
     wanted = given.all("names") or list(found)
     if unknown := [name for name in wanted if name not in found]:
         raise UsageError(f"{path} has no server {unknown[0]!r}; it has {', '.join(found)}")
@@ -87,7 +87,7 @@ def _add_from_desktop(given: ParsedArguments, env: Mapping[str, str], cwd: str) 
             _write(ours, found[name], scope, env=env, cwd=cwd)
             lines.append(f"Added {ours}")
         except (ConfigError, UsageError) as error:
-            lines.append(f"Left out {ours}: {error}")
+            lines.append(f"Skipped {ours}: {error}")
     return tell(*lines)
 
 
@@ -96,11 +96,11 @@ def _remove(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
     scopes, wanted = scopes_of(name, env, cwd), _scope(given)
     if not scopes or (wanted is not None and wanted not in scopes):
         where = f" in {wanted} config" if wanted is not None else ""
-        raise UsageError(f"unknown MCP server {name!r}{where}; bridle mcp list shows all")
+        raise UsageError(f"unknown MCP server {name!r}{where}; list them with: bridle mcp list")
     if wanted is None and len(scopes) > 1:
         raise UsageError(
-            f"{name} is in several scopes ({', '.join(scopes)}): say which, as in bridle mcp remove {name} "
-            f"-s {next(iter(scopes))}"
+            f"{name} is in several scopes ({', '.join(scopes)}): choose one, such as bridle mcp remove "
+            f"{name} -s {next(iter(scopes))}"
         )
     scope = wanted or next(iter(scopes))
     file = remove_server(name, scope, env=env, cwd=cwd)
@@ -110,7 +110,7 @@ def _remove(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
 
 def _write(name: str, raw: Mapping[str, Any], scope: FileScope, *, env: Mapping[str, str], cwd: str) -> str:
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"{name!r} cannot be a server's name: use letters, digits, - and _")
+        raise UsageError(f"invalid server name {name!r}: use letters, digits, - and _")
     try:
         # Variables that are not set here may be set where the server is used.
         read_entry(name, raw, _AnyVariable(env))
@@ -136,7 +136,7 @@ def _scope(given: ParsedArguments) -> FileScope | None:
 
 def _program(given: ParsedArguments, command: str, args: Sequence[str]) -> dict[str, Any]:
     if command.startswith(("http://", "https://")):
-        raise UsageError(f"{command} is an address: say how it is spoken to, with --transport http or sse")
+        raise UsageError(f"{command} is a URL: pass --transport http or --transport sse")
     pairs = [each.partition("=") for each in given.all("env")]
     if wrong := [name for name, equals, _ in pairs if not equals or not name]:
         raise UsageError(f"--env takes KEY=value, not {wrong[0]!r}")
@@ -150,7 +150,7 @@ def _program(given: ParsedArguments, command: str, args: Sequence[str]) -> dict[
 
 def _remote(given: ParsedArguments, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
     if rest:
-        raise UsageError(f"an address takes no arguments, and {rest[0]!r} is one")
+        raise UsageError(f"a URL takes no arguments: {rest[0]!r}")
     raw: dict[str, Any] = {"type": transport, "url": url}
     headers = [each.partition(":") for each in given.all("header")]
     if wrong := [name for name, colon, _ in headers if not colon or not name.strip()]:
@@ -169,7 +169,7 @@ def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> N
     secret = env.get("MCP_CLIENT_SECRET")
     if not secret:
         if not os.isatty(0):
-            raise UsageError("--client-secret needs a terminal to type it at, or MCP_CLIENT_SECRET")
+            raise UsageError("--client-secret needs a terminal, or the secret in MCP_CLIENT_SECRET")
         secret = ask_secret("Client secret: ")
     server = Server(name=name, config=read_entry(name, raw, env), scope="user")
     from bridle.mcp.auth.authorizers import Authorizers

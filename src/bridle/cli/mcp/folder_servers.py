@@ -39,7 +39,7 @@ class FolderServers(Struct, frozen=True, kw_only=True):
         found = next((server for server in self.servers if server.name == name), None)
         if found is None:
             names = [server.name for server in self.servers]
-            hint = did_you_mean(name, names) or f"; there are: {', '.join(names) or 'none'}"
+            hint = did_you_mean(name, names) or f"; known servers: {', '.join(names) or 'none'}"
             raise UsageError(f"unknown MCP server {name!r}{hint}")
         return found
 
@@ -73,7 +73,7 @@ async def running(
 
     def unset(name: str, raw: Any) -> Server:
         del raw
-        raise McpError(f"{name} cannot be added here.")
+        raise McpError(f"can't add {name} here")
 
     around = ServersContext(
         cwd=folder.cwd,

@@ -49,7 +49,7 @@ async def _enter(folder: FolderServers, server: Server, *, browser: bool) -> int
             await log_in(account, visit, wire=wire, challenge=challenge)
     finally:
         await wire.close()
-    return tell(f"You are logged in to {server.name}.")
+    return tell(f"Logged in to {server.name}.")
 
 
 async def _enter_by_provider(
@@ -57,7 +57,7 @@ async def _enter_by_provider(
 ) -> None:
     provider = folder.provider
     if provider is None:
-        raise UsageError(f"{account.name} logs in by your organisation: the setting xaaIdp must say where")
+        raise UsageError(f"{account.name} uses your organization's login: set xaaIdp in the settings")
     await log_in_to_provider(account.logins, provider, wire=wire, visit=visit, now=time.time())
     await enterprise_login(account, provider, wire=wire, challenge=challenge, visit=visit)
 
@@ -71,7 +71,7 @@ async def _leave(folder: FolderServers, server: Server) -> int:
         await wire.close()
     if problem is not None:
         complain(f"warning: {problem}")
-    return tell(f"You are logged out of {server.name}.")
+    return tell(f"Logged out of {server.name}.")
 
 
 async def _challenge(folder: FolderServers, server: Server) -> Challenge | None:
@@ -86,7 +86,7 @@ def _opener(env: Mapping[str, str], *, browser: bool) -> Callable[[str], Awaitab
         tell("Log in at this address:", "", f"  {url}", "")
         opened = browser and await _open_in_browser(url, env)
         if not opened:
-            say("When the browser ends at a page that cannot be shown, paste its address here.\n")
+            say("If the browser ends on a page that doesn't load, paste its address here.\n")
 
     return open_page
 

@@ -89,6 +89,6 @@ class _ClientChannel:
         if await self.person(f"May bridle run {question.tool} in {os.getcwd()}? {shown}"):
             return Permitted()
         return Refused(
-            message=f"{question.tool} needs approval ({question.reason}): allow it by a rule in settings.",
+            message=f"{question.tool} needs approval ({question.reason}). Allow it with a rule in settings.",
             by_person=False,
         )

@@ -91,7 +91,7 @@ def _eval(given: ParsedArguments, env: Mapping[str, str]) -> int:
     folder = os.path.abspath(given.text("path") or ".")
     manifest, components = examine(folder)
     if manifest is None or not os.path.isdir(folder):
-        raise UsageError(f"{folder} is not a valid plugin: bridle plugin validate {folder}")
+        raise UsageError(f"{folder} is not a valid plugin; check it with: bridle plugin validate {folder}")
     loaded = Loaded(
         plugin=PluginId(manifest.name, INLINE),
         folder=folder,
@@ -123,7 +123,7 @@ def _eval(given: ParsedArguments, env: Mapping[str, str]) -> int:
         tell(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
         tell(*(f"  {name}: {tokens} tokens in every session" for name, tokens in listed))
         tell(*(f"! {problem}" for problem in problems))
-        tell(f"{total} tokens in all, besides the tools of its MCP servers.\n")
+        tell(f"{total} tokens in total, without the tools of its MCP servers.\n")
     return 1 if problems else 0
 
 
@@ -132,9 +132,9 @@ def _tag(given: ParsedArguments, env: Mapping[str, str]) -> int:
     tag = release_tag(folder)
     remote = given.text("remote") or "origin"
     if remote.startswith("-"):
-        raise UsageError(f"{remote!r} is not the name of a remote")
+        raise UsageError(f"{remote!r} is not a remote name")
     if _git(folder, env, "status", "--porcelain", "--", ".") and not given.on("force"):
-        raise UsageError(f"{folder} has changes that are not committed: commit them, or use -f")
+        raise UsageError(f"{folder} has uncommitted changes: commit them, or pass -f")
     if given.on("dry-run"):
         return tell(f"Would tag {tag}{f' and push it to {remote}' if given.on('push') else ''}.\n")
     forced = ("--force",) if given.on("force") else ()

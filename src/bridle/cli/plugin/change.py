@@ -102,7 +102,7 @@ async def _update(context: PluginCommandContext, given: ParsedArguments) -> int:
             if len(wanted) == 1:
                 raise
             failed = True
-            tell(f"{plugin} was not updated: {error}\n")
+            tell(f"can't update {plugin}: {error}\n")
             continue
         for each in changes:
             tell(f"Updated {each.plugin} from {each.before or plugin} to {each.version}.\n")
@@ -125,7 +125,7 @@ def _switch(context: PluginCommandContext, given: ParsedArguments, *, enabled: b
     around, word, name = context.around, "on" if enabled else "off", given.text("plugin")
     if given.on("all"):
         if name is not None:
-            raise UsageError("name a plugin or use -a, not both")
+            raise UsageError("give a plugin or -a, not both")
         waiting = [
             str(each.plugin) for each in context.plugins().loaded if each.plugin.marketplace != SKILLS_DIR
         ]
@@ -140,7 +140,7 @@ def _switch(context: PluginCommandContext, given: ParsedArguments, *, enabled: b
         if decided.get(str(plugin), enabled) is enabled:
             tell(f"{plugin} is {word}.\n")
         else:
-            tell(f"{plugin} is {word} in this scope, and other settings here say otherwise: use -s local.\n")
+            tell(f"{plugin} is {word} in this scope, but another settings file overrides it: use -s local.\n")
     return 0
 
 

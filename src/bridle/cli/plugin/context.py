@@ -40,7 +40,7 @@ class PluginCommandContext(Struct, frozen=True, kw_only=True):
         """A context where commands that make plugins are run once the user has agreed."""
 
         def may_run(source: Source) -> bool:
-            return confirm(f"Run {' '.join(source.words)!r} to make the plugin?", yes=yes, required=True)
+            return confirm(f"Run {' '.join(source.words)!r} to build the plugin?", yes=yes, required=True)
 
         return replace(self.around, may_run=may_run)
 
@@ -70,7 +70,7 @@ def confirm(question: str, *, yes: bool, required: bool = False) -> bool:
         return True
     if not (os.isatty(0) and os.isatty(1)):
         if required:
-            raise UsageError("this needs your approval, and there is no terminal to ask at: use -y")
+            raise UsageError("this needs your approval and there is no terminal: pass -y")
         return True
     # An event loop would handle the first interrupt, and only after the answer.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -57,18 +57,14 @@ def _list(context: PluginCommandContext, given: ParsedArguments) -> int:
         ]
         return say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     for row in rows:
-        kept = ", kept up to date" if row.auto_update else ""
+        kept = ", auto-updated" if row.auto_update else ""
         tell(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
         tell(f"  ! {row.problem}\n" if row.problem else "")
     declared = context.config.settings.extra_known_marketplaces or {}
     for name in declared:
         if name not in {row.name for row in rows}:
-            tell(f"{name}: named in the settings, not fetched yet\n")
-    return (
-        0
-        if rows or declared
-        else tell("No marketplaces are known: bridle plugin marketplace add adds one.\n")
-    )
+            tell(f"{name}: in settings, not fetched yet\n")
+    return 0 if rows or declared else tell("No marketplaces. Add one with: bridle plugin marketplace add\n")
 
 
 async def _update(context: PluginCommandContext, given: ParsedArguments) -> int:
@@ -83,11 +79,11 @@ async def _update(context: PluginCommandContext, given: ParsedArguments) -> int:
             if len(names) == 1:
                 raise
             failed = True
-            tell(f"{name} was not updated: {error}\n")
+            tell(f"can't update {name}: {error}\n")
             continue
         if renewed.stale:
             failed = True
-            tell(f"{name} could not be fetched, the last copy is used: {renewed.stale}\n")
+            tell(f"can't fetch {name}, using the last copy: {renewed.stale}\n")
         else:
             tell(f"{name} is up to date with {len(renewed.marketplace.offers)} plugins.\n")
     return 1 if failed else 0

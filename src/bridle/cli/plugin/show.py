@@ -50,11 +50,11 @@ def _list(context: PluginCommandContext, given: ParsedArguments) -> int:
         return say(_pretty(output))
     for row in rows:
         state = "on" if row.enabled else "off"
-        newer = f", {row.offered} is out" if row.offered else ""
+        newer = f", {row.offered} available" if row.offered else ""
         tell(f"{row.id} {row.version} ({row.scope}, {state}{newer}): {', '.join(row.brings) or 'nothing'}\n")
         tell(*(f"  ! {problem}" for problem in row.problems))
     if not rows:
-        tell("No plugins are installed: bridle plugin install name@marketplace installs one.\n")
+        tell("No plugins installed. Install one with: bridle plugin install name@marketplace\n")
     known = {row.id for row in rows}
     for fault in loaded.faults:
         if fault.plugin not in known and not any(id.startswith(f"{fault.plugin}@") for id in known):
@@ -75,13 +75,13 @@ def _details(context: PluginCommandContext, given: ParsedArguments) -> int:
         return say(_pretty({**_row(row), "brings": list(row.brings), "changedOnDisk": changed}))
     manifest, components = examine(record.install_path, record)
     lines = [
-        f"{row.id} {row.version}" + (f" ({row.offered} is out)" if row.offered else ""),
+        f"{row.id} {row.version}" + (f" ({row.offered} available)" if row.offered else ""),
         row.description,
         f"author: {row.author}" if row.author else "",
         *(_told(manifest) if manifest else ()),
         f"scope: {row.scope}, {'on' if row.enabled else 'off'}"
-        + (", by your organisation" if row.managed else ""),
-        f"folder: {row.path}" + (" (its files were changed since)" if changed else ""),
+        + (", by your organization" if row.managed else ""),
+        f"folder: {row.path}" + (" (files modified since)" if changed else ""),
         *(f"{place.kind}: {place.path}" for place in components.places),
         *(f"hooks: {each.file}" for each in components.hooks),
         *(f"MCP server: {name}" for name in components.mcp_servers),
@@ -113,7 +113,8 @@ def _configure(context: PluginCommandContext, given: ParsedArguments) -> int:
     manifest, _ = examine(record.install_path, record)
     if manifest is None:
         raise ConfigError(
-            f"the manifest of {plugin} cannot be read: bridle plugin validate {record.install_path}"
+            f"can't read the manifest of {plugin}; check it with: bridle plugin validate "
+            f"{record.install_path}"
         )
     chosen: dict[str, str] = {}
     for pair in given.all("pairs"):

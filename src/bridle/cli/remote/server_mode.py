@@ -55,9 +55,9 @@ def run_remote_control(given: ParsedArguments, env: Mapping[str, str]) -> int:
     options = read_options(given, env)
     cwd = os.getcwd()
     if not is_trusted(env, cwd):
-        raise UsageError(f"{cwd} is not trusted yet: run bridle here once, or bridle trust")
+        raise UsageError(f"{cwd} is not trusted yet: run bridle trust")
     if load(cwd=cwd, env=env, flag=None, setting_sources=None).settings.disable_remote_control:
-        raise UsageError("sharing is turned off by the setting disableRemoteControl")
+        raise UsageError("remote control is turned off by the setting disableRemoteControl")
     return asyncio.run(_serve(options, env, cwd))
 
 
@@ -115,7 +115,7 @@ class Hosted:
     async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
         del wish, who
         if not self.opens:
-            raise RequestRefused(405, "This server has one session only (--spawn session).")
+            raise RequestRefused(405, "This server runs a single session (--spawn session).")
         try:
             return await self.start(())
         except BridleError as error:
@@ -129,7 +129,7 @@ class Hosted:
         """
         options = self._options
         if len(self._running) >= options.capacity:
-            raise BridleError(f"{options.capacity} sessions are running, which is the limit.")
+            raise BridleError(f"The limit of {options.capacity} sessions is reached.")
         self._count += 1
         tree = (
             ("--worktree", f"remote-{os.getpid()}-{self._count}")
@@ -173,7 +173,7 @@ async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> in
     try:
         await server.open()
     except OSError as error:
-        raise UsageError(f"nothing can listen on {host}:{port}: {error.strerror or error}") from error
+        raise UsageError(f"can't listen on {host}:{port}: {error.strerror or error}") from error
     loop, stopped = asyncio.get_running_loop(), hosted.ended
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
@@ -181,8 +181,10 @@ async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> in
         if options.first is not None:
             await hosted.start(options.first)
         say(
-            f"Serving {cwd} as {options.name}. Anyone with this address can start and control sessions:\n"
-            f"{server.address}#{token}\nctrl+c ends all of them.\n"
+            f"Serving {cwd} as {options.name}. Anyone with this address can start and control "
+            "sessions:\n"
+            f"{server.address}#{token}\n"
+            "Stop all of them with ctrl+c.\n"
         )
         await stopped.wait()
     finally:
@@ -193,7 +195,7 @@ async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> in
 
 def _sandbox(*, on: bool, off: bool) -> tuple[str, ...]:
     if on and off:
-        raise UsageError("--sandbox and --no-sandbox contradict each other")
+        raise UsageError("--sandbox and --no-sandbox can't be used together")
     return ("--settings", f'{{"sandbox":{{"enabled":{"true" if on else "false"}}}}}') if on or off else ()
 
 

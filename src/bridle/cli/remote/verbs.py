@@ -23,7 +23,7 @@ def add_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     name, address = given.one("name"), given.one("address")
     Remotes(env).add(name, read_address(sys.stdin.readline() if address == "-" else address))
-    return tell(f"Added {name}: sessions here send messages to remote:{name}.")
+    return tell(f"Added {name}. Sessions here can message it as remote:{name}.")
 
 
 def list_remotes(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -44,9 +44,9 @@ def remove_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     name, remotes = given.one("name"), Remotes(env)
     if not remotes.remove(name):
-        hint = did_you_mean(name, remotes.all()) or "; bridle remote list shows those known"
+        hint = did_you_mean(name, remotes.all()) or "; list them with: bridle remote list"
         raise UsageError(f"unknown session {name!r}{hint}")
-    return tell(f"{name} is forgotten.")
+    return tell(f"Removed {name}.")
 
 
 def read_address(text: str) -> Remote:
@@ -67,4 +67,4 @@ def read_address(text: str) -> Remote:
 
 
 def _no_address() -> str:
-    return "this is not an address with its key: copy what /remote-control shows, up to the last character"
+    return "the address has no key: copy all of what /remote-control shows"

@@ -21,7 +21,7 @@ _OWN = (
         ),
         examples=(
             'bash:  eval "$(bridle completion bash)"                            in ~/.bashrc',
-            'zsh:   eval "$(bridle completion zsh)"                             in ~/.zshrc, behind compinit',
+            'zsh:   eval "$(bridle completion zsh)"                             in ~/.zshrc, after compinit',
             "fish:  bridle completion fish > ~/.config/fish/completions/bridle.fish",
         ),
     ),
@@ -42,13 +42,14 @@ _OWN = (
         "verbs.docs:run_docs",
         arguments=(Argument("topic", "a page, such as models or permissions", "many", completes="topic"),),
         options=(
-            switch("-s", "--search", help="list the sections that have all the words given"),
+            switch("-s", "--search", help="list the sections that contain all the words"),
             switch("-l", "--list", help="list the topics"),
-            switch("--plain", help="print Markdown, also at a terminal"),
+            switch("--plain", help="print Markdown, even in a terminal"),
         ),
         details=(
-            "At a terminal the pages open in a view: type to search in all of them, enter opens a page, and\n"
-            "/ searches in it. In a pipe the page is printed as Markdown."
+            "In a terminal the pages open in a viewer: type to search all of them, press enter to open "
+            "a page\n"
+            "and / to search in it. In a pipe the page is printed as Markdown."
         ),
         examples=(
             "bridle docs",
@@ -68,10 +69,10 @@ _OWN = (
 _CALLED_BY_BRIDLE = (
     Subcommand(
         "--teammate",
-        "Run a session for the leader of a team; only sessions start this",
+        "Run a teammate's session (used internally)",
         "teammate:run_teammate",
         arguments=(
-            Argument("socket", "where the leader listens"),
+            Argument("socket", "the leader's socket"),
             Argument("agent", "the id of the teammate"),
         ),
         hidden=True,

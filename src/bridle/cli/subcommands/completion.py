@@ -130,7 +130,7 @@ def _zsh() -> str:
 
 _ZSH_BEGIN = """\
 #compdef bridle
-# zsh completion for bridle: eval "$(bridle completion zsh)", behind compinit
+# zsh completion for bridle: eval "$(bridle completion zsh)", after compinit
 typeset -gA _bridle_paths _bridle_options _bridle_values"""
 _ZSH_END = """\
 _bridle() {

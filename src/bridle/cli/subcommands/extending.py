@@ -26,9 +26,7 @@ _TRANSPORT = option(
     "-t", "--transport", value="transport", help="how to connect to it",
     choices=("stdio", "http", "sse", "ws"), default="stdio",
 )  # fmt: skip
-_SECRET = switch(
-    "--client-secret", help="ask for the secret of that client, or take it from MCP_CLIENT_SECRET"
-)
+_SECRET = switch("--client-secret", help="ask for the client secret, or take it from MCP_CLIENT_SECRET")
 _INPUT = option("--input", value="json", help="fields of the event; the others are sample values")
 _TOOL = option("--tool", value="tool", help="only hooks that concern this tool")
 _SERVER = Argument("name", "the name of the server")
@@ -52,7 +50,7 @@ _MCP = Subcommand(
             "add", "Add a server", "mcp.edit:run_edit",
             arguments=(
                 Argument("name", "a name for the server"),
-                Argument("target", "the command that starts it, or its address"),
+                Argument("target", "the command that starts it, or its URL"),
                 Argument("args", "arguments of the command", "many", raw=_is_program),
             ),
             options=(
@@ -60,10 +58,10 @@ _MCP = Subcommand(
                 _TRANSPORT,
                 Flag(("-e", "--env"), "pairs", "a variable for the program", "KEY=value"),
                 repeated("-H", "--header", value="Name: value", help="a header for every request"),
-                option("--client-id", value="id", help="a client that you registered"),
+                option("--client-id", value="id", help="the id of a registered OAuth client"),
                 _SECRET,
                 number(
-                    "--callback-port", value="port", help="the port that the client was registered with",
+                    "--callback-port", value="port", help="the callback port of that client",
                     most=65_535,
                 ),
             ),
@@ -73,32 +71,32 @@ _MCP = Subcommand(
             ),
         ),
         Subcommand(
-            "add-json", "Add a server by its definition", "mcp.edit:run_edit",
+            "add-json", "Add a server from JSON", "mcp.edit:run_edit",
             arguments=(_SERVER, Argument("json", "the definition, as in .mcp.json")),
             options=(_SCOPE, _SECRET),
             examples=("""bridle mcp add-json files '{"command": "files-server"}'""",),
         ),
         Subcommand(
             "add-from-claude-desktop", "Import servers from Claude Desktop", "mcp.edit:run_edit",
-            arguments=(Argument("names", "the servers to add; all unless named", "many"),),
+            arguments=(Argument("names", "the servers to add (default: all)", "many"),),
             options=(_SCOPE,),
         ),
-        Subcommand("list", "List the servers, and whether they can be reached", "mcp.show:run_show"),
+        Subcommand("list", "List servers and check that they answer", "mcp.show:run_show"),
         Subcommand("get", "Show the details of a server", "mcp.show:run_show", arguments=(_SERVER,)),
         Subcommand(
             "remove", "Remove a server", "mcp.edit:run_edit", arguments=(_SERVER,),
-            options=(option("-s", "--scope", value="scope", help="from where", choices=_SCOPES),),
+            options=(option("-s", "--scope", value="scope", help="only from this scope", choices=_SCOPES),),
         ),
         Subcommand(
             "login", "Log in to a remote server", "mcp.login:run_login", arguments=(_SERVER,),
-            options=(switch("--no-browser", help="print the address instead of opening a browser"),),
+            options=(switch("--no-browser", help="print the URL instead of opening a browser"),),
         ),
         Subcommand("logout", "Log out of a remote server", "mcp.login:run_login", arguments=(_SERVER,)),
         Subcommand(
             "reset-project-choices", "Reset the approvals of this project's servers", "mcp.edit:run_edit"
         ),
         Subcommand(
-            "serve", "Offer bridle's own tools to an MCP client on standard input and output",
+            "serve", "Serve bridle's tools to an MCP client over stdio",
             "mcp.serve:run_serve",
             options=(
                 switch("--verbose", help="log events on standard error"), switch("-d", "--debug"),
@@ -108,8 +106,10 @@ _MCP = Subcommand(
 )  # fmt: skip
 _AUTOMATION_OPTIONS = (
     switch("--json", help="print the whole answer as JSON"),
-    option("--session", value="id", help="the session to ask; else CLAUDE_CODE_SESSION_ID, or the newest"),
-    option("--timeout", value="ms", help="how long a call can take"),
+    option(
+        "--session", value="id", help="the session to use (default: CLAUDE_CODE_SESSION_ID or the newest)"
+    ),
+    option("--timeout", value="ms", help="the longest a call can take"),
 )
 _AUTOMATION_TOOL = Argument("tool", "server/tool")
 _AUTOMATION_SERVER = Argument("server", "only this server", "optional")
@@ -128,7 +128,7 @@ EXTENDING = (
         commands=(
             _automation("servers", "List the servers of the session and their state"),
             _automation("tools", "List the tools as server/tool", _AUTOMATION_SERVER),
-            _automation("info", "Show what a tool does and takes", _AUTOMATION_TOOL),
+            _automation("info", "Show a tool and its arguments", _AUTOMATION_TOOL),
             _automation(
                 "grep", "Find tools by name or description", Argument("pattern", "a regular expression")
             ),
@@ -139,7 +139,7 @@ EXTENDING = (
             _automation("resources", "List the resources", _AUTOMATION_SERVER),
             _automation(
                 "read", "Read a resource", Argument("server", "the server, or server/uri"),
-                Argument("uri", "the address of the resource", "optional"),
+                Argument("uri", "the URI of the resource", "optional"),
             ),
         ),
         hidden=True,
@@ -159,7 +159,7 @@ EXTENDING = (
                 examples=("""bridle hooks list --tool Bash --input '{"command": "git push"}'""",),
             ),
             Subcommand(
-                "test", "Run the hooks of an event on a sample and show what they answer; nothing else runs",
+                "test", "Run the hooks of an event with sample data and show their answers",
                 "hooks.verbs:test_hooks",
                 arguments=(Argument("event", "such as PreToolUse"),),
                 options=(
@@ -172,12 +172,12 @@ EXTENDING = (
                 ),
             ),
             Subcommand(
-                "lint", "Find hooks that can never run; exit code 1 if there are any",
+                "lint", "Find hooks that can never run; exits with 1 if there are any",
                 "hooks.verbs:lint_hooks",
             ),
             Subcommand(
-                "approve", "Show what is new or has changed in a trusted folder, and trust it (the same as"
-                " bridle trust)", "verbs.trust:run_trust", arguments=TRUST_ARGUMENTS, options=TRUST_OPTIONS,
+                "approve", "Show what has changed in a trusted folder, and trust it (same as bridle trust)",
+                "verbs.trust:run_trust", arguments=TRUST_ARGUMENTS, options=TRUST_OPTIONS,
             ),
         ),
     ),
@@ -185,7 +185,7 @@ EXTENDING = (
         "packages",
         SUBCOMMANDS["packages"],
         details="""\
-An approval ends when the package is updated or moved. Code of a package runs only after you approved it.""",
+A package's code runs only after you approve it. The approval ends when the package is updated or moved.""",
         commands=(
             Subcommand("list", "List packages that extend bridle", "verbs.packages:run_packages"),
             *(
@@ -193,8 +193,8 @@ An approval ends when the package is updated or moved. Code of a package runs on
                     name, summary, "verbs.packages:run_packages", arguments=(Argument("name", "the package"),)
                 )
                 for name, summary in (
-                    ("check", "Import a package that is approved, and list what it brings"),
-                    ("approve", "Approve a package, in this version and from this path"),
+                    ("check", "Import an approved package and list what it adds"),
+                    ("approve", "Approve this version of a package at this path"),
                     ("revoke", "Revoke the approval of a package"),
                 )
             ),

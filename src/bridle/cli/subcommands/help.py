@@ -70,5 +70,5 @@ def _more(command: Subcommand, path: Sequence[str]) -> str:
     if not command.commands:
         return ""
     start = " ".join(("bridle", *path))
-    alone = f"{start} alone is {start} {command.default}. " if command.default else ""
-    return f"{alone}See {start} <command> --help for the options of one command."
+    alone = f"{start} is short for {start} {command.default}. " if command.default else ""
+    return f"{alone}See {start} <command> --help for details."

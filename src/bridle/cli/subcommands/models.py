@@ -17,14 +17,14 @@ PASSED_ON = ("--model", "--fallback-model", "--settings", "--setting-sources")
 """Flags of a session that decide which models there are."""
 KINDS = ("day", "model", "agent", "tool", "project")
 _OF_SESSIONS = session_flags(*PASSED_ON)
-_VENDOR = Argument("vendor", "the vendor; anthropic unless named", "optional")
+_VENDOR = Argument("vendor", "the vendor (default: anthropic)", "optional")
 _RUN = Argument("arguments", "the flags and the prompt of the run, with -p", "some", passed=True)
 _RECORDING = """\
-What was asked of models, and what they answered, is written into a file of JSON lines. replay runs bridle
-again with these answers: no model, no key, no network. Hooks, skills, tools and prompts are real in both.
-A request that is not as recorded ends the run: the first difference is shown and the exit code is 1. What
-differs in each run (dates, ids, folders, durations) is written as a name; --ignore adds a regular expression
-for more of that. Keys and tokens are never written."""
+Model requests and answers are recorded in a file of JSON lines. replay runs bridle again with these answers:
+no model, no key, no network. Hooks, skills, tools and prompts are real in both. A request that differs from
+the recording ends the run: the first difference is shown and the exit code is 1. Dates, ids, folders and
+durations are replaced by placeholders; --ignore adds a regular expression for more. Keys and tokens are
+never recorded."""
 
 MODELS = (
     Subcommand(
@@ -32,14 +32,14 @@ MODELS = (
         SUBCOMMANDS["models"],
         default="list",
         details="""\
-Prices are dollars for a million tokens, list price. A name is an alias (opus, sonnet, haiku, fable, best,
+Prices are list prices in dollars per million tokens. A name is an alias (opus, sonnet, haiku, fable, best,
 opusplan, yours) or an id; other vendors' models are vendor/name.""",
         commands=(
             Subcommand(
                 "list", "List the models that you can use", "verbs.models:list_models",
-                arguments=(Argument("vendor", "only models of this vendor", "optional"),),
+                arguments=(Argument("vendor", "only this vendor's models", "optional"),),
                 options=(
-                    switch("-a", "--all", help="every known model, also those without a key"), JSON,
+                    switch("-a", "--all", help="include models without a key"), JSON,
                     *_OF_SESSIONS,
                 ),
                 examples=("bridle models", "bridle models list openai --all"),
@@ -50,12 +50,12 @@ opusplan, yours) or an id; other vendors' models are vendor/name.""",
                 examples=("bridle models show sonnet",),
             ),
             Subcommand(
-                "test", "Send one small request with a tool to call", "verbs.models:test_model",
-                arguments=(Argument("name", "an alias or an id; the model in use unless named", "optional"),),
+                "test", "Send a small request with one tool", "verbs.models:test_model",
+                arguments=(Argument("name", "an alias or an id (default: the current model)", "optional"),),
                 options=(JSON, *_OF_SESSIONS), examples=("bridle models test haiku",),
             ),
             Subcommand(
-                "chain", "Show which model answers, and which take over when it cannot",
+                "chain", "Show the model in use and its fallbacks",
                 "verbs.models:show_chain", options=(JSON, *_OF_SESSIONS),
                 examples=("bridle models chain --fallback-model haiku,openai/gpt-5",),
             ),
@@ -68,24 +68,24 @@ opusplan, yours) or an id; other vendors' models are vendor/name.""",
         arguments=(Argument("what", "the default", "optional", choices=("list",)),),
         options=(JSON,),
         details="""\
-Looks for Ollama, llama.cpp, LM Studio, vLLM and SGLang at their usual ports, or where OLLAMA_HOST,
+Looks for Ollama, llama.cpp, LM Studio, vLLM and SGLang on their default ports, or where OLLAMA_HOST,
 LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, VLLM_BASE_URL and SGLANG_BASE_URL point.""",
     ),
     Subcommand(
         "auth",
         SUBCOMMANDS["auth"],
         details="""\
-Keys go into the system's keyring, else into a file that only you can read (BRIDLE_CREDENTIALS=keyring or file
-decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
+Keys go into the system's keyring, else into a file that only you can read (set
+BRIDLE_CREDENTIALS=keyring or file to choose). Variables such as ANTHROPIC_API_KEY override stored keys.""",
         commands=(
             Subcommand(
-                "login", "Store a key: typed without being shown, or from standard input",
+                "login", "Store a key, typed in or from stdin",
                 "verbs.auth:login",
                 arguments=(_VENDOR,),
                 options=(
-                    switch("--key-stdin", help="read the key from standard input"),
+                    switch("--key-stdin", help="read the key from stdin"),
                     switch("--browser", help="log in on the vendor's page instead (openrouter)"),
-                    switch("--no-verify", help="do not try the key with a request that costs nothing"),
+                    switch("--no-verify", help="skip the free request that checks the key"),
                     switch("--console"), switch("--claudeai"), switch("--sso"),
                     Flag(("--email",), "optional"), switch("--json"),
                 ),
@@ -95,7 +95,7 @@ decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
                 ),
             ),
             Subcommand(
-                "status", "Show where keys come from, as JSON; exit code 1 without one for the model",
+                "status", "Show where keys come from, as JSON; exits with 1 if the model has none",
                 "verbs.auth:status",
                 options=(switch("--text", help="print text"), switch("--json", help="print JSON (default)")),
             ),
@@ -109,8 +109,8 @@ decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
         "usage",
         SUBCOMMANDS["usage"],
         "verbs.usage:run_usage",
-        options=(option("--by", value="kind", help="one row for each", choices=KINDS, default="day"),
-            option("--html", value="file", help="write the last 30 days as a page for a browser"),
+        options=(option("--by", value="kind", help="group by this", choices=KINDS, default="day"),
+            option("--html", value="file", help="write the last 30 days as an HTML page"),
             JSON,
         ),
         details="""\
@@ -124,7 +124,7 @@ Reads the transcripts of all projects, and the ledger for sessions without one (
         arguments=(_RUN,),
         options=(
             Flag(("-o", "--output"), "value", "the file to write", "file", default="cassette.jsonl"),
-            repeated("--ignore", value="pattern", help="a regular expression for what differs in each run"),
+            repeated("--ignore", value="pattern", help="a pattern for text that differs between runs"),
         ),
         details=_RECORDING,
         examples=("bridle record -o fix.jsonl -- -p 'fix the test'",),
@@ -143,26 +143,26 @@ Reads the transcripts of all projects, and the ledger for sessions without one (
         "verbs.merge:run_merge",
         arguments=(
             Argument(
-                "branches", "what to merge; else every branch of a work tree (worktree-*) that has"
-                " something new, the oldest first", "many",
+                "branches", "branches to merge (default: every worktree-* branch with new commits, oldest "
+                    "first)", "many",
             ),
         ),
         options=(
-            option("--test", value="command", help="what must succeed; else what the project uses"),
+            option("--test", value="command", help="the test command (default: the project's own)"),
             switch("--no-test", help="merge what does not conflict, without tests"),
             option("--into", value="branch", help="merge into this branch instead of the current one"),
-            switch("--dry-run", help="only show what would conflict; nothing is changed and no test runs"),
-            switch("--delete", help="remove merged branches, and their work trees if they hold nothing else"),
+            switch("--dry-run", help="show what would conflict, without merging or testing"),
+            switch("--delete", help="remove merged branches, and their worktrees if clean"),
             number(
-                "--timeout", value="seconds", help="how long the tests of one merge can take",
+                "--timeout", value="seconds", help="the longest the tests of one merge can take",
                 default="1800", decimal=True,
             ),
             switch("--json", help="print one JSON object for each branch"),
         ),
         details="""\
-Each merge is made in a separate work tree and tested there; the branch moves only if the tests pass. What
-conflicts or fails is left as it is. After an interruption run the same command again: what is merged stays
-merged, and a merge that passed its tests is not tested again.
+Each merge is made and tested in a separate worktree; the branch moves only if the tests pass. Branches that
+conflict or fail are left alone. After an interruption, run the same command again: it continues where it
+stopped, without repeating tests that passed.
 Exit codes: 0 everything is merged, 1 the queue could not run, 3 something conflicts, 4 tests failed.""",
         examples=("bridle merge", "bridle merge --test 'make test' worktree-a worktree-b"),
     ),

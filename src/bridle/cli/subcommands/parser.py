@@ -143,13 +143,15 @@ def _require_dashes(arguments: Sequence[Argument], words: Sequence[str], path: t
     """Options of a run that is passed on are not ours: say where they belong."""
     if "--" not in words and any(each.passed for each in arguments):
         shown = " ".join(("bridle", *path, *(each.shown for each in arguments)))
-        raise _wrong(f"put -- before the arguments of the run: {shown}", path)
+        raise _wrong(f"put -- before the flags and the prompt: {shown}", path)
 
 
 def _check(argument: Argument, word: str, path: tuple[str, ...]) -> None:
     if argument.choices and word not in argument.choices:
         hint = did_you_mean(word, argument.choices)
-        raise _wrong(f"<{argument.name}> is one of {', '.join(argument.choices)}, not {word!r}{hint}", path)
+        raise _wrong(
+            f"<{argument.name}> takes one of {', '.join(argument.choices)}, not {word!r}{hint}", path
+        )
 
 
 def _split(

@@ -6,13 +6,13 @@ from bridle.cli.subcommands.values import JSON, YES, Argument, Subcommand, optio
 _SCOPE = option(
     "-s", "--scope", value="scope", help="where it applies", choices=("user", "project", "local", "managed")
 )
-_PLUGIN = Argument("plugin", "name@marketplace, or the name if it is unique")
-_PATH = Argument("path", "the folder; this one unless named", "optional", completes="folder")
-_DRY = switch("--dry-run", help="only say what would happen")
+_PLUGIN = Argument("plugin", "name@marketplace, or just the name if it is unique")
+_PATH = Argument("path", "the folder (default: this one)", "optional", completes="folder")
+_DRY = switch("--dry-run", help="show what would happen, without doing it")
 
 _CHANGE = (
     Subcommand(
-        "install", "Install plugins and what they need", "plugin.change:run_change", aliases=("i", "add"),
+        "install", "Install plugins and their dependencies", "plugin.change:run_change", aliases=("i", "add"),
         arguments=(Argument("plugins", "name@marketplace", "some"),),
         options=(
             _SCOPE,
@@ -26,8 +26,8 @@ _CHANGE = (
         "uninstall", "Remove a plugin", "plugin.change:run_change", aliases=("remove", "rm"),
         arguments=(_PLUGIN,),
         options=(
-            _SCOPE, switch("--keep-data", help="keep what the plugin has stored"),
-            switch("--prune", help="also remove what only it needed"), YES,
+            _SCOPE, switch("--keep-data", help="keep the plugin's data"),
+            switch("--prune", help="also remove dependencies no other plugin needs"), YES,
         ),
     ),
     Subcommand(
@@ -40,21 +40,21 @@ _CHANGE = (
     ),
     Subcommand(
         "update", "Update plugins", "plugin.change:run_change",
-        arguments=(Argument("plugins", "name@marketplace; all unless named", "many"),),
+        arguments=(Argument("plugins", "name@marketplace (default: all)", "many"),),
         options=(_SCOPE, YES),
     ),
     Subcommand(
-        "prune", "Remove plugins that only others needed", "plugin.change:run_change",
+        "prune", "Remove dependencies that no plugin needs any more", "plugin.change:run_change",
         aliases=("autoremove",), options=(_SCOPE, _DRY, YES),
     ),
 )  # fmt: skip
 _SHOW = (
     Subcommand(
         "list", "List the installed plugins", "plugin.show:run_show", aliases=("ls",),
-        options=(JSON, switch("--available", help="also plugins in the marketplaces")),
+        options=(JSON, switch("--available", help="include plugins available in marketplaces")),
     ),
     Subcommand(
-        "details", "Show all about an installed plugin", "plugin.show:run_show",
+        "details", "Show the details of an installed plugin", "plugin.show:run_show",
         arguments=(_PLUGIN,), options=(JSON,),
     ),
     Subcommand(
@@ -80,7 +80,7 @@ _MARKETPLACE = Subcommand(
         ),
         Subcommand(
             "update", "Fetch marketplaces again", "plugin.market:run_market",
-            arguments=(Argument("names", "the marketplaces; all unless named", "many"),), options=(YES,),
+            arguments=(Argument("names", "the marketplaces (default: all)", "many"),), options=(YES,),
         ),
         Subcommand(
             "remove", "Remove a marketplace and its plugins", "plugin.market:run_market", aliases=("rm",),
@@ -88,7 +88,7 @@ _MARKETPLACE = Subcommand(
         ),
         Subcommand(
             "auto-update", "Turn automatic updates of a marketplace on or off", "plugin.market:run_market",
-            arguments=(_NAME, Argument("switch", "fetched automatically or not", choices=("on", "off"))),
+            arguments=(_NAME, Argument("switch", "on or off", choices=("on", "off"))),
         ),
     ),
 )  # fmt: skip
@@ -98,18 +98,18 @@ _AUTHOR = (
         arguments=(Argument("name", "its name, or a folder"),),
         options=(
             option("--description", value="text", help="what it does"),
-            option("--author", value="name", help="who writes it"),
-            option("--author-email", value="address", help="how to reach the author"),
+            option("--author", value="name", help="the author"),
+            option("--author-email", value="address", help="the author's email address"),
             repeated(
                 "--with", value="parts",
-                help="its parts, with commas: skill,command,agent,workflow,hook,mcp,output-style",
+                help="its parts, separated by commas: skill,command,agent,workflow,hook,mcp,output-style",
             ),
             switch("-f", "--force", help="write into a folder that is not empty"),
         ),
         examples=("bridle plugin init linter --with skill,hook",),
     ),
     Subcommand(
-        "validate", "Check a plugin or a marketplace; exit code 1 if it cannot be used",
+        "validate", "Check a plugin or a marketplace; exits with 1 if it can't be used",
         "plugin.author:run_author", arguments=(_PATH,), options=(JSON,),
     ),
     Subcommand(
@@ -120,9 +120,9 @@ _AUTHOR = (
         "tag", "Tag the version of a plugin in git", "plugin.author:run_author", arguments=(_PATH,),
         options=(
             switch("--push", help="push the tag"), _DRY,
-            switch("-f", "--force", help="tag also where changes are not committed, or the tag exists"),
+            switch("-f", "--force", help="tag despite uncommitted changes or an existing tag"),
             option("-m", "--message", value="text", help="the message of the tag"),
-            option("--remote", value="name", help="where to push", default="origin"),
+            option("--remote", value="name", help="the remote to push to", default="origin"),
         ),
     ),
 )  # fmt: skip

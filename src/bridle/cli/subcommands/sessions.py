@@ -17,15 +17,16 @@ PASSED_ON = (
 )  # fmt: skip
 """Flags of a session that those started from the list of sessions get."""
 MOST_REMOTE = 32
-_JOB = Argument("id", "an id, its beginning, or a part of the name")
+_JOB = Argument("id", "an id, the start of one, or part of the name")
 _OLD = Argument("id", "an id of bridle schedules")
 _REMOTE_CONTROL = (
     option("--name", value="text", help="the name of the sessions"),
     option(
-        "--spawn", value="where", help="where new sessions work: here, each in a work tree of its own, or one"
-        " session only", choices=("same-dir", "worktree", "session"), default="same-dir",
+        "--spawn", value="where",
+        help="where new sessions work: in this folder, each in its own worktree, or a single session",
+        choices=("same-dir", "worktree", "session"), default="same-dir",
     ),
-    number("--capacity", value="n", help="how many sessions at most", default=str(MOST_REMOTE)),
+    number("--capacity", value="n", help="the most sessions at a time", default=str(MOST_REMOTE)),
     switch("-c", "--continue", help="start with the newest conversation of this folder"),
     option("--session-id", value="id", help="start with this conversation"),
     switch("--create-session-in-dir"),
@@ -33,7 +34,7 @@ _REMOTE_CONTROL = (
     switch("--sandbox", help="run the commands of sessions in the sandbox"),
     switch("--no-sandbox", help="run them outside it"),
     option(
-        "--remote-control-session-name-prefix", value="text", help="a prefix for names of unnamed sessions"
+        "--remote-control-session-name-prefix", value="text", help="a prefix for unnamed sessions"
     ),
     switch("--verbose", help="print the standard error of the sessions"),
 )  # fmt: skip
@@ -45,16 +46,16 @@ SESSIONS = (
         "background.listing:run_agents",
         options=(
             JSON,
-            switch("--all", help="also sessions that have ended"),
+            switch("--all", help="include ended sessions"),
             option("--cwd", value="folder", help="only sessions of this folder"),
             *session_flags(*PASSED_ON),
         ),
-        details="At a terminal this is a view; sessions that you start there get the flags of a session.",
+        details="In a terminal this opens a view; sessions started there get the session flags given here.",
         examples=("bridle agents", "bridle agents --json --all"),
     ),
     Subcommand(
         "attach", SUBCOMMANDS["attach"], "background.attached_terminal:run_attach", arguments=(_JOB,),
-        details="ctrl+] leaves the session running.", examples=("bridle attach 3f2a",),
+        details="Press ctrl+] to detach; the session keeps running.", examples=("bridle attach 3f2a",),
     ),
     Subcommand(
         "logs", SUBCOMMANDS["logs"], "background.logs:run_logs", arguments=(_JOB,),
@@ -67,26 +68,26 @@ SESSIONS = (
     ),
     Subcommand(
         "respawn", SUBCOMMANDS["respawn"], "background.verbs:run_respawn",
-        arguments=(Argument("id", "an id, its beginning, or a part of the name", "optional"),),
+        arguments=(Argument("id", "an id, the start of one, or part of the name", "optional"),),
         options=(switch("--all", help="every session that has ended"),),
         examples=("bridle respawn 3f2a", "bridle respawn --all"),
     ),
     Subcommand(
         "rm", SUBCOMMANDS["rm"], "background.verbs:run_rm", arguments=(_JOB,),
-        details="Its conversation and its work trees stay.", examples=("bridle rm 3f2a",),
+        details="Its conversation and worktrees are kept.", examples=("bridle rm 3f2a",),
     ),
     Subcommand(
         "daemon",
         SUBCOMMANDS["daemon"],
         commands=(
             Subcommand(
-                "status", "Show whether the supervisor runs, and what it watches; exit code 1 if not",
+                "status", "Show whether the supervisor is running, and its sessions; exits with 1 if not",
                 "background.verbs:show_supervisor",
             ),
             Subcommand(
                 "stop", "Stop the supervisor", "background.verbs:stop_supervisor",
                 options=(
-                    switch("--any", help="also while sessions run; they are stopped"),
+                    switch("--any", help="stop the running sessions too"),
                     switch("--keep-workers", help="with --any: keep the sessions running"),
                 ),
             ),
@@ -95,25 +96,25 @@ SESSIONS = (
     Subcommand(
         "remote-control", SUBCOMMANDS["remote-control"], "remote.server_mode:run_remote_control",
         options=_REMOTE_CONTROL, aliases=("rc",),
-        details="It listens on this machine only; bridle docs remote-control explains how to reach it.",
+        details="It listens on this machine only; see bridle docs remote-control for how to reach it.",
         examples=("bridle remote-control --spawn worktree",),
     ),
     Subcommand(
         "remote",
         SUBCOMMANDS["remote"],
-        details="Messages go with SendMessage to remote:<name>, and you are asked about each.",
+        details="Sessions send messages with SendMessage to remote:<name>, and ask you before each one.",
         commands=(
             Subcommand(
-                "add", "Name a session", "remote.verbs:add_remote",
+                "add", "Add a session", "remote.verbs:add_remote",
                 arguments=(
                     Argument("name", "a name for it"),
-                    Argument("address", "what /remote-control shows there, with the key; - for stdin"),
+                    Argument("address", "the address and key that /remote-control shows there; - for stdin"),
                 ),
                 examples=("bridle remote add attic http://attic:8765/#KEY", "bridle remote add attic -"),
             ),
-            Subcommand("list", "List them, and whether they can be reached", "remote.verbs:list_remotes"),
+            Subcommand("list", "List sessions and check that they answer", "remote.verbs:list_remotes"),
             Subcommand(
-                "remove", "Forget one", "remote.verbs:remove_remote", aliases=("rm",),
+                "remove", "Remove a session", "remote.verbs:remove_remote", aliases=("rm",),
                 arguments=(Argument("name", "its name"),),
             ),
         ),
@@ -123,16 +124,16 @@ SESSIONS = (
         SUBCOMMANDS["schedules"],
         default="list",
         details="""\
-They are kept in .claude/scheduled_tasks.json. One that was not made in a session of yours is sent only after
-you have approved it, and no longer once it has changed.""",
+Scheduled prompts are kept in .claude/scheduled_tasks.json. A prompt that none of your sessions created runs
+only after you approve it, and needs a new approval when it changes.""",
         commands=(
             Subcommand("list", "List the scheduled prompts of this folder", "verbs.schedules:list_schedules"),
             Subcommand(
-                "approve", "Approve one, as it is now", "verbs.schedules:approve_schedule",
+                "approve", "Approve a prompt in its current form", "verbs.schedules:approve_schedule",
                 arguments=(_OLD,),
             ),
             Subcommand(
-                "forget", "Revoke its approval", "verbs.schedules:forget_schedule", arguments=(_OLD,)
+                "forget", "Revoke an approval", "verbs.schedules:forget_schedule", arguments=(_OLD,)
             ),
         ),
     ),

@@ -10,16 +10,16 @@ _SCOPE = option(
 _KEY = Argument("key", "a key with dots, such as permissions.defaultMode")
 _ALWAYS_JSON = switch("--json")
 
-TRUST_ARGUMENTS = (Argument("folder", "the folder; this one unless named", "optional", completes="folder"),)
+TRUST_ARGUMENTS = (Argument("folder", "the folder (default: this one)", "optional", completes="folder"),)
 TRUST_OPTIONS = (
     switch("-y", "--yes", help="trust it without asking, for scripts"),
     repeated(
         "--give",
         value="NAME",
-        help="with -y: the credential in this variable is passed to servers of .mcp.json that name it",
+        help="with -y: pass this credential variable to the .mcp.json servers that use it",
     ),
-    switch("--status", help="say whether it is trusted; exit code 1 if not"),
-    switch("--revoke", help="trust it no longer"),
+    switch("--status", help="show whether it is trusted; exits with 1 if not"),
+    switch("--revoke", help="revoke trust"),
 )
 
 SETTINGS = (
@@ -28,7 +28,7 @@ SETTINGS = (
         SUBCOMMANDS["config"],
         commands=(
             Subcommand(
-                "explain", "Show every source that sets a key, and which wins", "verbs.config:explain_key",
+                "explain", "Show which sources set a key, and which one wins", "verbs.config:explain_key",
                 arguments=(_KEY,), options=(JSON,), examples=("bridle config explain permissions.allow",),
             ),
             Subcommand(
@@ -40,7 +40,7 @@ SETTINGS = (
             ),
             Subcommand(
                 "set", "Write a value to a settings file", "verbs.config:set_value",
-                arguments=(_KEY, Argument("value", "JSON; what is not JSON is taken as text")),
+                arguments=(_KEY, Argument("value", "JSON, or plain text")),
                 options=(_SCOPE,),
                 examples=(
                     "bridle config set model sonnet",
@@ -52,7 +52,7 @@ SETTINGS = (
                 arguments=(_KEY,), options=(_SCOPE,), examples=("bridle config unset model --scope local",),
             ),
             Subcommand(
-                "check", "Print what is wrong in the settings files; exit code 1 if anything is",
+                "check", "Check the settings files; exits with 1 if there are problems",
                 "verbs.config:check_files",
             ),
             Subcommand(
@@ -68,7 +68,7 @@ SETTINGS = (
             Subcommand(
                 "why", "Show how the permission gate decides about a call, check by check; nothing runs",
                 "verbs.policy:why",
-                arguments=(Argument("call", "a call as a rule is written, Bash(git push), or as JSON"),),
+                arguments=(Argument("call", "a call written like a rule, such as Bash(git push), or JSON"),),
                 options=(
                     option("--mode", value="mode", help="decide in this permission mode", choices=MODE_NAMES),
                     JSON,
@@ -80,7 +80,7 @@ SETTINGS = (
                 ),
             ),
             Subcommand(
-                "lint", "Find rules that have no effect; exit code 1 if there are any",
+                "lint", "Find rules that have no effect; exits with 1 if there are any",
                 "verbs.policy:lint_rules", options=(JSON,),
             ),
         ),
@@ -92,32 +92,32 @@ SETTINGS = (
         arguments=TRUST_ARGUMENTS,
         options=TRUST_OPTIONS,
         details="""\
-Trust belongs to one repository, or to one folder outside any. Until it is given, nothing from the folder runs
-and none of its settings adds permissions; its deny and ask rules always count.
-What is trusted is what the folder brings today: hooks, allow rules, variables and the like that are new or
-have changed since do not count until you run this again.
-Servers of .mcp.json that name variables with credentials of model services or clouds, as in
-${AWS_SECRET_ACCESS_KEY}, get them only if you answered the question here or named them with --give.
-BRIDLE_TRUST_FOLDER=/absolute/path trusts a folder for one run and remembers nothing.""",
+Trust applies to one repository, or to one folder outside any. Without it, nothing from the folder runs and
+its settings add no permissions; its deny and ask rules always apply.
+Trust covers what the folder configures today: hooks, allow rules, variables and the like that are added or
+changed later are ignored until you run this again.
+Servers in .mcp.json that use credentials of model services or clouds, as in ${AWS_SECRET_ACCESS_KEY}, get
+them only if you agree to it here or pass --give.
+BRIDLE_TRUST_FOLDER=/absolute/path trusts a folder for one run only.""",
         examples=("bridle trust", "bridle trust --status ~/project", "bridle trust -y --give OPENAI_API_KEY"),
     ),
     Subcommand(
         "auto-mode",
         SUBCOMMANDS["auto-mode"],
         details="""\
-Rules are sentences in the setting autoMode: environment (what is trusted), allow (fine), soft_deny (a person
-is asked) and hard_deny (never). autoMode.classifyAllShell sends every shell command to the reviewer.""",
+Rules are sentences in the setting autoMode: environment (what is trusted), allow (fine), soft_deny (ask
+the user) and hard_deny (never). autoMode.classifyAllShell sends every shell command to the reviewer.""",
         commands=(
             Subcommand(
                 "defaults", "Print the built-in rules", "verbs.auto_mode:print_defaults",
                 options=(option("--label", value="text", help="only rules whose label begins with this"),),
             ),
             Subcommand(
-                "config", "Print the rules that count: the built-in ones and yours",
+                "config", "Print the rules in effect: the built-in ones and yours",
                 "verbs.auto_mode:print_rules",
             ),
             Subcommand(
-                "critique", "Let a model review the rules that you have added", "verbs.auto_mode:critique",
+                "critique", "Have a model review the rules you added", "verbs.auto_mode:critique",
                 options=(option("--model", value="name", help="the model that reviews them"),),
             ),
             Subcommand(
@@ -133,7 +133,7 @@ is asked) and hard_deny (never). autoMode.classifyAllShell sends every shell com
             Argument("part", "security checks what protects this machine", "optional", choices=("security",)),
         ),
         options=(JSON,),
-        details="Nothing is changed. The exit code is 1 when something is broken.",
+        details="Changes nothing. Exits with 1 if there are problems.",
         examples=("bridle doctor", "bridle doctor security --json"),
     ),
     Subcommand(
