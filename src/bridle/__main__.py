@@ -21,6 +21,9 @@ def main() -> int:
 
         # The most usual start: the prompt is there before anyone knows how to read a command line.
         frame = paint_first_frame()
+    from bridle.cli.bytecode import use_image
+
+    use_image()
     from bridle.cli.main import run
 
     return run(argv, frame)

@@ -75,12 +75,12 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         return _start_in_background(args, env)
     if not is_headless(args):
         return _talk(args, env, frame)
-    from bridle.cli.bytecode import compile_once
+    from bridle.cli.bytecode import renew_image
     from bridle.cli.headless.print_mode import run_print
     from bridle.cli.options import session_options
 
     code = run_print(session_options(args), env)
-    compile_once()
+    renew_image()
     return code
 
 

@@ -2,11 +2,11 @@
 
 import re
 
-_WORD = re.compile(r"[A-Za-z0-9_.+-]{0,64}")
-_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,2}")
-_LOCALE = re.compile(r"(?:C|POSIX|[a-z]{2,3}(?:_[A-Z]{2})?)(?:\.(?:UTF-8|utf8))?")
+_WORD = r"[A-Za-z0-9_.+-]{0,64}"
+_ZONE = r"[A-Za-z0-9_+-]{1,32}(?:/[A-Za-z0-9_+-]{1,32}){0,2}"
+_LOCALE = r"(?:C|POSIX|[a-z]{2,3}(?:_[A-Z]{2})?)(?:\.(?:UTF-8|utf8))?"
 """Other encodings change which bytes are blanks for a shell."""
-_HARMLESS: dict[str, re.Pattern[str]] = {
+_HARMLESS: dict[str, str] = {
     **dict.fromkeys(
         (
             "APP_ENV", "CI", "CLICOLOR", "CLICOLOR_FORCE", "FLASK_ENV", "FORCE_COLOR", "MIX_ENV", "NODE_ENV",
@@ -111,4 +111,4 @@ def only_when_trusted(name: str, value: object) -> bool:
     """Whether the variable waits until the folder is trusted: all but a few, with plain values."""
     pattern = _HARMLESS.get(name)
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return pattern is None or pattern.fullmatch(text) is None
+    return pattern is None or re.fullmatch(pattern, text) is None

@@ -12,8 +12,8 @@ LARGEST_HEADER = 64 * 1024
 _MOST_WORDS = 1_000
 _MOST_VALUES = 10_000
 _DEEPEST = 64
-_LINE = re.compile(r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")')
-_WORDS = re.compile(r"""^([A-Za-z][\w-]*:[ \t]+)([^\s"'\[{|>#][^\n]*)$""", re.MULTILINE)
+_LINE = r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")'
+_WORDS = r"""(?m)^([A-Za-z][\w-]*:[ \t]+)([^\s"'\[{|>#][^\n]*)$"""
 _NOT_YAML = "the header is not YAML"
 _SIGNS = frozenset("@`%*")
 _NOT_TEXT = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None}
@@ -117,7 +117,7 @@ def _plain(header: str) -> dict[str, Any] | None:
     for line in header.split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
-        match = _LINE.fullmatch(line.rstrip(" \t"))
+        match = re.fullmatch(_LINE, line.rstrip(" \t"))
         if match is None or match[1] in values:
             return None
         value = match[2]
@@ -140,7 +140,7 @@ def _quoted(header: str) -> str:
         escaped = words.replace("\\", "\\\\").replace('"', '\\"')
         return f'{found[1]}"{escaped}"'
 
-    return _WORDS.sub(quote, header)
+    return re.sub(_WORDS, quote, header)
 
 
 def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:

@@ -17,7 +17,7 @@ from bridle.extensions.roots import Root, Source
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LONGEST_PATTERN = 500
-_UNTYPED = re.compile(r"[^\w.:-]")
+_UNTYPED = r"[^\w.:-]"
 
 
 class Skill(Struct, frozen=True, kw_only=True, array_like=True):
@@ -255,7 +255,7 @@ def _hidden(skill: Skill, other: Skill) -> str:
 
 def _doubts(skill: Skill) -> Iterator[Problem]:
     """What counts, but not as its author will have meant it."""
-    if skill.for_user and _UNTYPED.search(skill.name):
+    if skill.for_user and re.search(_UNTYPED, skill.name):
         message = (
             f"{skill.name!r} cannot be typed behind a slash, so only the model can call it: rename it with "
             "letters, digits, dots and dashes"

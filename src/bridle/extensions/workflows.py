@@ -22,7 +22,7 @@ BUNDLED_WORKFLOWS = Root(
 )
 """Those that come with bridle; any other of the same name goes before them."""
 
-_NAME = re.compile(r"\w[\w.-]{0,63}")
+_NAME = r"\w[\w.-]{0,63}"
 _LONGEST_TEXT = 4_000
 _MOST_PHASES = 50
 
@@ -166,7 +166,7 @@ def _meta(value: Any) -> WorkflowMeta | _Fault:
     if not isinstance(value, dict):
         return _Fault("meta", "must be an object with a name and a description")
     name, description = value.get("name"), value.get("description")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(_NAME, name):
         return _Fault("meta.name", "must be a word of letters, digits, dots and dashes")
     if not isinstance(description, str) or not description.strip():
         return _Fault("meta.description", "is missing: say what the workflow does")

@@ -8,14 +8,16 @@ from msgspec import Struct
 _SHORTEST = 8
 """Shorter values are no secrets worth the name, and words that texts are full of."""
 _MOST = 50
-_HEADERS = re.compile(r"auth|key|token|secret|cookie|signature|credential|passw", re.IGNORECASE)
-_VARIABLES = re.compile(
-    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|BEARER|HEADERS?)(?:_|$)"
-)
-_PLAIN = re.compile(r"(?:true|false|[0-9]+|/[\w./~-]*|https?://[^@\s]*)", re.IGNORECASE)
+_HEADERS = ("auth", "key", "token", "secret", "cookie", "signature", "credential", "passw")
+_VARIABLES = frozenset((
+    "KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE",
+    "CREDENTIAL", "CREDENTIALS", "BEARER", "HEADER", "HEADERS",
+))  # fmt: skip
+"""Words in the names of variables that hold secrets."""
+_PLAIN = r"(?i:true|false|[0-9]+|/[\w./~-]*|https?://[^@\s]*)"
 """Values of such variables that are none themselves: switches, numbers, paths and addresses."""
 HIDDEN = "[hidden]"
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_PERCENT = r"(?:%[0-9A-Fa-f]{2})+"
 _URL_SAFE = str.maketrans("-_", "+/")
 _ENDS = re.compile(r"[A-Za-z0-9+/=]{0,2}")
 
@@ -37,7 +39,7 @@ class Secrets:
     def learn_headers(self, headers: Iterable[tuple[str, str]]) -> None:
         """Learn what a request shows of the user to a service."""
         for name, value in headers:
-            if not _HEADERS.search(name) or not (secret := _secret_in(value)) or secret in self._known:
+            if not _is_secret(name) or not (secret := _secret_in(value)) or secret in self._known:
                 continue
             # What is used again and again stays: it is the one used last each time.
             self._passing[secret] = self._passing.pop(secret, None) or _forms_of(secret)
@@ -47,7 +49,7 @@ class Secrets:
     def learn_environment(self, env: Mapping[str, str]) -> None:
         """Learn the variables that hold secrets by their names."""
         for name, value in env.items():
-            if value and _VARIABLES.search(name.upper()):
+            if value and not _VARIABLES.isdisjoint(name.upper().split("_")):
                 self.learn(*value.splitlines())
 
     def hide(self, text: str) -> str:
@@ -80,9 +82,14 @@ SECRETS = Secrets()
 """The secrets of this process."""
 
 
+def _is_secret(header: str) -> bool:
+    name = header.lower()
+    return any(word in name for word in _HEADERS)
+
+
 def _secret_in(value: str) -> str:
     secret = value.strip().rpartition(" ")[2]
-    return "" if len(secret) < _SHORTEST or _PLAIN.fullmatch(secret) else secret
+    return "" if len(secret) < _SHORTEST or re.fullmatch(_PLAIN, secret) else secret
 
 
 def _forms_of(secret: str) -> _Forms:
@@ -143,7 +150,7 @@ def _decoded(text: str) -> tuple[str, list[int]]:
     letters: list[str] = []
     starts: list[int] = []
     at = 0
-    for run in _PERCENT.finditer(text):
+    for run in re.finditer(_PERCENT, text):
         letters.append(text[at : run.start()])
         starts += range(at, run.start())
         at = run.start()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.types.block import SentMessage, result_block, text_block
 from bridle.types.history import MISSING_RESULT, History
 
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_ODD = r"[^a-zA-Z0-9_-]"
 
 
 class Links(Struct, frozen=True):
@@ -46,7 +46,7 @@ def _is_well(links: list[Links]) -> bool:
         owed = each.calls
         for call in owed:
             # Some dialects write ids with fewer characters.
-            known = _ODD.sub("_", call)
+            known = re.sub(_ODD, "_", call)
             if known in seen:
                 return False
             seen.add(known)
@@ -102,7 +102,7 @@ class _Repair:
         return block if fresh == block["id"] else {**block, "id": fresh}
 
     def _unique(self, identity: str) -> str:
-        known = _ODD.sub("_", identity)
+        known = re.sub(_ODD, "_", identity)
         self._used[known] += 1
         if self._used[known] == 1:
             return identity

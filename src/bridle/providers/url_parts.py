@@ -1,15 +1,14 @@
 """Values that become part of an address: each must look like what it is, wherever it comes from."""
 
 import re
-from urllib.parse import quote
 
 from bridle.types.errors import ConfigError
 
-_REGION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_RESOURCE = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
-_PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:-]*[A-Za-z0-9])?")
-_MODEL = re.compile(r"[A-Za-z0-9@:._/+-]+")
-_BASE = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?(?:/[^\s?#\\]*)?")
+_REGION = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+_RESOURCE = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
+_PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._:-]*[A-Za-z0-9])?"
+_MODEL = r"[A-Za-z0-9@:._/+-]+"
+_BASE = r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?(?:/[^\s?#\\]*)?"
 _LONGEST_LABEL = 63
 _LONGEST_SHOWN = 100
 
@@ -47,10 +46,12 @@ def model(text: str) -> str:
     Raises:
         ConfigError: it would lead elsewhere.
     """
-    if _MODEL.fullmatch(text) is None or {"", ".", ".."} & set(text.split("/")):
+    if re.fullmatch(_MODEL, text) is None or {"", ".", ".."} & set(text.split("/")):
         raise ConfigError(
             f"The model {text[:_LONGEST_SHOWN]!r} cannot be part of an address: check its name."
         )
+    from urllib.parse import quote  # Most services are named in the body.
+
     return quote(text, safe="/@:._+-")
 
 
@@ -60,14 +61,14 @@ def base(text: str, *, name: str) -> str:
     Raises:
         ConfigError: it is none, or names a user, a query or a fragment.
     """
-    if _BASE.fullmatch(text) is None:
+    if re.fullmatch(_BASE, text) is None:
         raise ConfigError(
             f"{name} is not the address of a service: write http:// or https://, a host, and a path if any."
         )
     return text.rstrip("/")
 
 
-def _checked(text: str, pattern: re.Pattern[str], what: str, wanted: str) -> str:
-    if len(text) > _LONGEST_LABEL or pattern.fullmatch(text) is None:
+def _checked(text: str, pattern: str, what: str, wanted: str) -> str:
+    if len(text) > _LONGEST_LABEL or re.fullmatch(pattern, text) is None:
         raise ConfigError(f"{text[:_LONGEST_SHOWN]!r} cannot be {what} of a service: use {wanted}.")
     return text

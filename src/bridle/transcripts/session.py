@@ -35,7 +35,7 @@ from bridle.version import COMPATIBLE_WITH
 
 _MARKER = "[Request interrupted by user"
 _LONGEST_SHOWN = 200
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_ODD = r"[^a-zA-Z0-9_-]"
 
 
 class Session:
@@ -520,7 +520,7 @@ class Session:
 
 
 def _plain(identity: str) -> str:
-    return _ODD.sub("_", identity)
+    return re.sub(_ODD, "_", identity)
 
 
 def _ids_of(entry: ConversationEntry) -> Iterator[str]:

@@ -13,9 +13,10 @@ _UNSEEN = (
     "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U000e0000-\U000e0fff"
 )
 """Invisible characters, besides those that Python calls white space."""
-_BLANKS = re.compile(f"[\\s{_UNSEEN}]+")
-_LINE = re.compile(f"[\\s{_UNSEEN}]*[/\uff0f]([^/\uff0f\\s{_UNSEEN}]+)(?=[\\s{_UNSEEN}]|$)")
-_NAME = re.compile(r"[\w.:-]+")
+_BLANKS = f"[\\s{_UNSEEN}]+"
+_LINE = f"[\\s{_UNSEEN}]*[/\uff0f]([^/\uff0f\\s{_UNSEEN}]+)(?=[\\s{_UNSEEN}]|$)"
+_NAME = r"[\w.:-]+"
+"""Patterns are compiled when a text may need them: most prompts begin with a letter."""
 
 
 class SlashLine(Struct, frozen=True):
@@ -35,20 +36,22 @@ def read_slash_line(text: str) -> SlashLine | None:
     Blanks of every kind and invisible characters may stand before the slash and end the name; a wide
     slash is a slash. A name with another slash in it is a path.
     """
-    match = _LINE.match(text)
+    match = re.match(_LINE, text)
     if match is None:
         return None
     plain = _plain(match[1])
-    if _NAME.fullmatch(match[1]) is None or _NAME.fullmatch(plain) is None:
+    if re.fullmatch(_NAME, match[1]) is None or re.fullmatch(_NAME, plain) is None:
         return None
     rest = text[match.end() :]
-    blanks = _BLANKS.match(rest)
+    blanks = re.match(_BLANKS, rest)
     return SlashLine(match[1], plain, (rest if blanks is None else rest[blanks.end() :]).rstrip())
 
 
 def begins_with_slash(text: str) -> bool:
     """Whether a text could call a command; cheap, for prompts that mostly do not."""
-    blanks = _BLANKS.match(text)
+    if text[:1].isascii() and text[:1].isalnum():
+        return False
+    blanks = re.match(_BLANKS, text)
     return text.startswith(("/", "\uff0f"), 0 if blanks is None else blanks.end())
 
 

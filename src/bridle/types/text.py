@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
-_ESCAPE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = (
+    rb"(?s)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-    rb"|\\.",
-    re.DOTALL,
+    rb"|\\."
 )
 """Every escape of a JSON text, so that a backslash which is itself escaped begins none."""
 
@@ -68,7 +67,7 @@ def decode_json(data: bytes) -> Any:
 
 def whole_escapes(data: bytes) -> bytes:
     """A JSON text in which escaped halves of surrogate pairs are replaced."""
-    return _ESCAPE.sub(_paired, data)
+    return re.sub(_ESCAPE, _paired, data)
 
 
 def _paired(escape: re.Match[bytes]) -> bytes:

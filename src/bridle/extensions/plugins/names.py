@@ -16,7 +16,7 @@ SKILLS_DIR = "skills-dir"
 """Stands for the marketplace of a plugin that lies among the skills."""
 INLINE = "inline"
 """Stands for the marketplace of a plugin that a flag names."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 
 class PluginId(Struct, frozen=True):
@@ -29,7 +29,7 @@ class PluginId(Struct, frozen=True):
 
 def is_name(text: object) -> bool:
     """Whether a plugin or a marketplace can be called that: it becomes a folder and stands before a colon."""
-    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+    return isinstance(text, str) and re.fullmatch(_NAME, text) is not None
 
 
 def parse_id(text: str) -> PluginId:

@@ -168,13 +168,13 @@ def _clean(block: dict[str, Any]) -> dict[str, Any]:
     if OURS in block:
         block = {key: value for key, value in block.items() if key != OURS}
     field = _ID_FIELDS.get(block["type"])
-    if field is not None and _ODD_ID.search(block[field]):
-        block = {**block, field: _ODD_ID.sub("_", block[field])}
+    if field is not None and re.search(_ODD_ID, block[field]):
+        block = {**block, field: re.sub(_ODD_ID, "_", block[field])}
     return _unmarked(block)
 
 
 _ID_FIELDS = {"tool_use": "id", "tool_result": "tool_use_id"}
-_ODD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_ODD_ID = r"[^a-zA-Z0-9_-]"
 
 
 def _blind(block: dict[str, Any]) -> dict[str, Any]:
