@@ -69,7 +69,7 @@ def note(name):
         file.write("\\n".join(sys.modules))
     os.replace(folder + "/part", folder + "/" + name)
 def watch(event, args):
-    if event == "import" and args[0] == "bridle.cli.main":
+    if event == "import" and args[0] == "bridle.cli.bytecode":
         note("typable")
 sys.addaudithook(watch)
 signal.signal(signal.SIGUSR1, lambda number, frame: note("ready"))

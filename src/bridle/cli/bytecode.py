@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import ModuleType
+from types import CodeType
 
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PATH = os.path.join(_FOLDER, "__pycache__", f"bytecode.{sys.implementation.cache_tag}.image")
@@ -62,9 +62,9 @@ class _ImageLoader(SourceFileLoader):
         self._place = place
         """Descriptor, length and offset, as `pread` takes them."""
 
-    def exec_module(self, module: ModuleType) -> None:
-        code = marshal.loads(os.pread(*self._place))
-        exec(code, module.__dict__)
+    def get_code(self, fullname: str) -> CodeType:
+        del fullname
+        return marshal.loads(os.pread(*self._place))
 
 
 def use_image() -> None:
