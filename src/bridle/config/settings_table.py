@@ -292,7 +292,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("forceLoginGatewayUrl", MANAGED, "credentials/login", "The gateway to log in to"),
     Setting("forceLoginOrgUUID", NO_FOLDER, "credentials/login", "The organisation to log in to"),
     Setting("gcpAuthRefresh", NO_FOLDER, "session/model_choices", "Command that logs in to Google Cloud again"),
-    Setting("otelHeadersHelper", NO_FOLDER, "", "Command that prints headers of telemetry", no_effect="bridle sends no telemetry"),
+    Setting("otelHeadersHelper", NO_FOLDER, "telemetry/feature", "Command that prints headers for the telemetry collector as JSON"),
     # Versions
     Setting("autoUpdatesChannel", ANYONE, "", "Releases to update to", default="latest", no_effect=_NO_UPDATER),
     Setting("minimumVersion", ANYONE, "", "The oldest release to update to", no_effect=_NO_UPDATER),

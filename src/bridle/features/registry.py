@@ -22,6 +22,7 @@ from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.side_work.feature import open_side_work
 from bridle.features.skills.feature import open_skills
 from bridle.features.teams.feature import TeamsFeature
+from bridle.features.telemetry.feature import open_telemetry
 from bridle.features.workflows.feature import open_workflows
 from bridle.features.worktrees.feature import open_worktrees
 
@@ -41,6 +42,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     open_worktrees,
     open_auto_mode,
     PluginsFeature,
+    open_telemetry,
     open_budgets,
     AdvisorFeature,
     ToolServices,

@@ -1,7 +1,6 @@
 """What a session has done so far, counted from its events."""
 
-from typing import Any
-
+from bridle.tools.files.patches import changed_lines
 from bridle.types.event import ConversationReset, Event, FromAgent, ToolFinished, TurnFinished
 from bridle.types.turn import Outcome
 
@@ -32,15 +31,3 @@ class SessionTotals:
     def _clear(self) -> None:
         self.lines_added = self.lines_removed = 0
         self.duration_ms = self.api_duration_ms = 0
-
-
-def changed_lines(data: Any) -> tuple[int, int]:
-    """How many lines a call has added and removed, by what a file tool says of itself."""
-    match data:
-        case {"type": "create", "content": str() as content}:
-            return len(content.splitlines()), 0
-        case {"structuredPatch": list() as hunks}:
-            lines = [str(line) for hunk in hunks for line in hunk["lines"]]
-            return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
-        case _:
-            return 0, 0

@@ -195,6 +195,7 @@ class HttpProvider:
             *bare.headers,
             *self._place.vendor.headers,
             *(custom_headers(self._place.env) if self._place.vendor.serves_anthropic else ()),
+            *request.headers.items(),
         )
         # Of two headers with one name the later counts: it is the more special one.
         merged = {name.lower(): value for name, value in headers}

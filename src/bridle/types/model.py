@@ -46,6 +46,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     """Whether cache marks are set; a one-off question to a small model wants none."""
     extra: Mapping[str, Any] = {}
     """Fields merged into the body as they are (`CLAUDE_CODE_EXTRA_BODY`)."""
+    headers: Mapping[str, str] = {}
+    """More headers, in lower case."""
 
 
 class Started(Struct, frozen=True):

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.config.schema import BridleBudgets
 from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
+from bridle.engine.side_calls import charged_to
 from bridle.features.budgets.ledger import Ledger, Refusal, ledger_path
 from bridle.features.context import FeatureContext
 from bridle.host.git.repository import find_root
@@ -70,7 +71,7 @@ class MeteredProvider:
         The first provider owns the ledger and closes it.
         """
         other = MeteredProvider(
-            self._inner,
+            charged_to(self._inner, agent, source),
             path=self._path,
             payer=Payer(run=self._payer.run, project=self._payer.project, agent=agent or self._payer.agent),
             facts=self._facts,

@@ -51,7 +51,7 @@ _SESSIONS = (
 )
 _PRIVACY = (
     "The offline planner uses no network. With a real model, your prompts and what the tools read go to the "
-    "service you configured. bridle itself sends no telemetry."
+    "service you configured. bridle itself sends no telemetry unless you name a collector."
 )
 _COST = "The offline planner costs nothing; the token counts shown for it are estimates from the text length."
 _LONGEST_QUESTION = 300

@@ -1,7 +1,7 @@
 """What changed in a text: hunks for hosts, and a numbered excerpt for the model."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 _CONTEXT = 3
 _MOST_COMPARED = 4000
@@ -123,3 +123,15 @@ def _marked(mark: str, lines: list[str]) -> list[str]:
     if lines and not lines[-1].endswith("\n"):
         marked.append(_NO_NEWLINE)
     return marked
+
+
+def changed_lines(data: Any) -> tuple[int, int]:
+    """How many lines a call has added and removed, by what a file tool says of itself."""
+    match data:
+        case {"type": "create", "content": str() as content}:
+            return len(content.splitlines()), 0
+        case {"structuredPatch": list() as hunks}:
+            lines = [str(line) for hunk in hunks for line in hunk["lines"]]
+            return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+        case _:
+            return 0, 0

@@ -1,0 +1,1 @@
+"""OpenTelemetry for a session: metrics, logs and traces to the exporters the user names."""
