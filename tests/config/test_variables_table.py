@@ -54,12 +54,12 @@ def test_what_is_on_and_off():
 
 def test_variables_without_effect_are_named_where_they_ask_for_something():
     env = {
-        "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
-        "DISABLE_TELEMETRY": "1",
-        "OTEL_LOGS_EXPORTER": "",
+        "CLAUDE_CODE_ENABLE_FEEDBACK_SURVEY_FOR_OTEL": "1",
+        "DISABLE_GROWTHBOOK": "1",
+        "ANTHROPIC_PROFILE": "",
         "HOME": "/",
     }
-    assert [row.name for row in without_effect(env)] == ["CLAUDE_CODE_ENABLE_TELEMETRY"]
+    assert [row.name for row in without_effect(env)] == ["CLAUDE_CODE_ENABLE_FEEDBACK_SURVEY_FOR_OTEL"]
 
 
 @cache
