@@ -2,7 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -80,7 +80,7 @@ def _attributes(thing: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def collector() -> Iterator[Collector]:
+def collector() -> Generator[Collector]:
     taken = Collector()
     http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(taken))
     threading.Thread(target=http.serve_forever, daemon=True).start()

@@ -211,6 +211,7 @@ SUBCOMMANDS: dict[str, str] = {
     "demo": "Watch bridle fix a small project, without a key or a network",
     "docs": "Read and search the documentation",
     "doctor": "Check the installation, the settings and the security of this machine",
+    "gateway": "Serve models to a team: keys in one place, budgets and rules per user",
     "help": "Show help for a command",
     "hooks": "List, test and check hooks",
     "local": "List local model servers and their models",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INTERNAL = ("--mcp-cli", "--teammate")
 """Subcommands that sessions start, or that are experiments."""
 _LATER = (
-    "gateway", "import", "install", "project", "self-hosted-runner",
+    "import", "install", "project", "self-hosted-runner",
     "setup-token", "ultrareview", "update",
 )  # fmt: skip
 

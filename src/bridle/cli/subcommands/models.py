@@ -72,6 +72,20 @@ Looks for Ollama, llama.cpp, LM Studio, vLLM and SGLang on their default ports, 
 LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, VLLM_BASE_URL and SGLANG_BASE_URL point.""",
     ),
     Subcommand(
+        "gateway",
+        SUBCOMMANDS["gateway"],
+        "verbs.gateway:run_gateway",
+        options=(
+            option("--config", value="file", help="the file of the gateway (gateway.yaml)"),
+            switch("--check", help="check the file and end"),
+            switch("--new-key", help="print a new key for a user, and its hash for the file"),
+        ),
+        details="""\
+Speaks Anthropic's Messages API and OpenAI's Chat Completions, to clients and to services. No content is kept.
+Needs the packages of bridle[hub]. See `bridle docs gateway`.""",
+        examples=("bridle gateway --config gateway.yaml", "bridle gateway --new-key"),
+    ),
+    Subcommand(
         "auth",
         SUBCOMMANDS["auth"],
         details="""\

@@ -39,8 +39,12 @@ class HttpClient:
     With `resolve` the addresses it gives are the ones connected, behind a proxy the ones asked for.
     """
 
-    def __init__(self, env: Mapping[str, str], *, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self, env: Mapping[str, str], *, resolve: Resolve | None = None, kept: int = _KEPT_PER_ORIGIN
+    ) -> None:
+        """`kept` is how many connections to one origin stay open between requests."""
         self._env = env
+        self._kept = kept
         self._resolve = resolve
         self._idle: dict[Origin, list[Connection]] = {}
         self._warming: dict[Origin, asyncio.Event] = {}
@@ -121,7 +125,7 @@ class HttpClient:
     def _keep(self, origin: Origin, connection: Connection) -> None:
         kept = self._idle.setdefault(origin, [])
         kept.append(connection)
-        if len(kept) > _KEPT_PER_ORIGIN:
+        if len(kept) > self._kept:
             kept.pop(0).abort()
 
     async def _open(self, origin: Origin, limits: Limits) -> Connection:
