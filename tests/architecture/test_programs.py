@@ -23,7 +23,8 @@ _OWN_BUSINESS = {
 _START_PROGRAMS = frozenset({
     "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "commands/queries/advisories.py",
     "config/policy_helper.py", "extensions/plugins/downloads.py",
-    "extensions/plugins/repositories.py", "frontends/remote/child_session.py",
+    "extensions/plugins/repositories.py", "features/telemetry/headers_helper.py",
+    "frontends/remote/child_session.py",
     "frontends/tui/chat/dialog_queue.py", "frontends/tui/chat/row_command.py",
     "frontends/tui/editing/external_editor.py", "frontends/tui/editing/images.py",
     "frontends/tui/editing/spelling.py", "frontends/tui/screens/controller.py",

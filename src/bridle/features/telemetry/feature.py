@@ -39,7 +39,7 @@ class TelemetryFeature(Feature):
         self._recorder = recorder
         self._events = events
         self._servers: dict[str, str] = {}
-        """The state of each MCP server when it was last told."""
+        """The state of each MCP server when it was last reported."""
 
     def channel(self, channel: "Channel") -> "Channel":
         from bridle.features.telemetry.session_events import TelemetryChannel

@@ -57,7 +57,7 @@ class ObservedProvider:
         self._events = events
         self._facts = facts
         self._propagates = propagates
-        """Whether the model's endpoint is told of the trace."""
+        """Whether the model's endpoint gets the trace context."""
         self._source = source
 
     def charged_to(self, agent: str | None, source: str | None = None) -> "ObservedProvider":

@@ -323,7 +323,7 @@ class _Diagnostics(logging.Handler):
 
 
 def _guard_diagnostics(env: Mapping[str, str]) -> None:
-    """Faults of exporters are told only where a variable asks for them, and never break the screen."""
+    """Faults of exporters are shown only where a variable asks for them, and never break the screen."""
     logger = logging.getLogger("opentelemetry")
     logger.propagate = False
     logger.handlers = [

@@ -11,6 +11,7 @@ from msgspec import Struct
 from opentelemetry.trace import Span
 
 from bridle.features.telemetry.recorder import Attributes, Recorder
+from bridle.tools.catalog import traits_of
 from bridle.tools.files.patches import changed_lines
 from bridle.types.block import text_of
 from bridle.types.channel import Channel
@@ -32,7 +33,8 @@ from bridle.types.event import (
 from bridle.types.hooks.outcome import HookRun, HookStarted
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
 
-_EDITING = ("Edit", "Write", "NotebookEdit")
+_EDITING = ("edit", "write", "notebook")
+"""Kinds of tools that change files."""
 _COMMIT = re.compile(r"(?:^|[;&|(\n])\s*git(?:\s+-{1,2}\S+(?:\s+[^\s-]\S*)?)*\s+commit\b")
 _PULL_REQUEST = re.compile(r"(?:^|[;&|(\n])\s*(?:gh\s+pr\s+create|glab\s+mr\s+create)\b")
 _DEFECT = re.compile(r"\w+ failed unexpectedly: (\w+):")
@@ -83,7 +85,7 @@ class SessionEvents:
             self._take(event, "", {})
 
     def decide(self, call_id: str, tool: str, *, accepted: bool, source: str) -> None:
-        """Somebody or something has decided about a call; only the first word about it is told."""
+        """A call was allowed or refused; only the first decision is reported."""
         call = self._calls.get(call_id)
         if call is not None:
             if call.decided:
@@ -92,7 +94,7 @@ class SessionEvents:
         decision = "accept" if accepted else "reject"
         about: dict[str, str] = {"tool_name": tool, "decision": decision, "source": source}
         self._log("tool_decision", {**about, "tool_use_id": call_id})
-        if tool in _EDITING:
+        if traits_of(tool).kind in _EDITING:
             language = _language(call.input if call is not None else {})
             self._recorder.count("code_edit_tool.decision", 1, **about, language=language)
 
@@ -248,7 +250,7 @@ class SessionEvents:
         added, removed = (0, 0) if failed else changed_lines(event.data)
         self._recorder.count("lines_of_code.count", added, type="added")
         self._recorder.count("lines_of_code.count", removed, type="removed")
-        if not failed and event.tool == "Bash":
+        if not failed and traits_of(event.tool).kind == "command":
             self._count_git(str(call.input.get("command", "")))
         if defect := _DEFECT.match(text):
             self._log("internal_error", {"error_name": defect[1], "tool_name": event.tool})
@@ -311,7 +313,7 @@ class SessionEvents:
         )
 
     def _details(self, input: Mapping[str, Any]) -> dict[str, str]:
-        """The arguments of a call, where they may be told."""
+        """The arguments of a call, where they may be reported."""
         if not self._recorder.switches.tool_details or not input:
             return {}
         return {"tool_input": msgspec.json.encode(dict(input)).decode()}
