@@ -79,7 +79,7 @@ class Decider:
 
     def __init__(self, playground: Playground, campaign: str) -> None:
         denied = "Bash(evil:*)" if campaign == "deny" else "Read(.env)"
-        self._standing = SessionPosition(
+        self.standing = SessionPosition(
             rules=(parse(denied, Effect.DENY, "userSettings"),),
             mode=_MODES[campaign],
             cwd=playground.project,
@@ -91,7 +91,7 @@ class Decider:
 
     def may_run(self, command: str) -> bool:
         """Whether the command runs unasked."""
-        return runs_unasked(command, self._standing)
+        return runs_unasked(command, self.standing)
 
 
 def sources(campaign: str, playground: Playground, choose: random.Random) -> tuple[Callable[[], str], ...]:
@@ -141,7 +141,7 @@ def run_campaign(
     gc.set_threshold(100_000, 50, 50)
     decider, tally, queue = Decider(playground, campaign), Tally(), Queue(_MARKS[campaign])
     began, began_at = time.process_time(), time.monotonic()
-    for command in _commands(campaign, playground, choose):
+    for command in commands(campaign, playground, choose):
         tally.decided += 1
         if decider.may_run(command):
             tally.allowed += queue.add(command)
@@ -219,7 +219,8 @@ def shrink(hole: Hole, decider: Decider, runner: Runner) -> Hole:
     return Hole(hole.campaign, command, did)
 
 
-def _commands(campaign: str, playground: Playground, choose: random.Random) -> Iterator[str]:
+def commands(campaign: str, playground: Playground, choose: random.Random) -> Iterator[str]:
+    """The commands of a campaign, without an end."""
     makers = sources(campaign, playground, choose)
     while True:
         yield choose.choice(makers)()

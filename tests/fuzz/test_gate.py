@@ -1,12 +1,17 @@
 """S10, S15, S16, S33: nothing that the gate allows touches a canary; what was found once stays closed."""
 
 import os
+import random
 import time
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 
-from fuzz.gate import CAMPAIGNS, Decider, Hole, Queue, found, run_campaign
+from bridle.permissions.policy import decide
+from bridle.permissions.preparation import CallRequest, prepare
+from bridle.types.permission import Allow
+from fuzz.gate import CAMPAIGNS, Decider, Hole, Queue, commands, found, run_campaign, seeds
 from fuzz.playground import Playground, make_playground, remove
 from fuzz.runner import Runner, can_run
 
@@ -40,6 +45,23 @@ def test_nothing_that_is_allowed_touches_a_canary(campaign: str, playground: Pla
 
     assert tally.ran > 0
     assert tally.holes == []
+
+
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_the_quick_answer_is_the_one_of_the_whole_gate(campaign: str, playground: Playground):
+    """What is refused at the first doubt would be asked about; what is allowed has passed the whole gate."""
+    decider = Decider(playground, campaign)
+    tried = [*seeds(campaign), *islice(commands(campaign, playground, random.Random(SEED)), 1_000)]
+    # All of these first, so that nothing of them rests on what the quick look has found out.
+    requests = [CallRequest(tool="Bash", input={"command": each}, subject=each) for each in tried]
+    whole = [isinstance(decide(prepare(each, decider.standing)), Allow) for each in requests]
+
+    wrong = [
+        each for each, allowed in zip(tried, whole, strict=True) if decider.may_run(each) is not allowed
+    ]
+
+    assert wrong == []
+    assert any(whole)
 
 
 @needs_sandbox

@@ -44,8 +44,18 @@ class Search(Struct, frozen=True):
     def stamp(self, path: str) -> _Stamp:
         """What tells one state of a folder or file from another, looked at once for a whole line."""
         if path not in self._stamps:
-            self._stamps[path] = _stamp(path)
+            self.is_file(path)
         return self._stamps[path]
+
+    def is_file(self, path: str) -> bool:
+        """Whether a path is a file now: one that becomes a program changes no folder."""
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            self._stamps[path] = None
+            return False
+        self._stamps[path] = found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+        return stat.S_ISREG(found.st_mode)
 
 
 def with_system_programs(
@@ -130,7 +140,7 @@ def _find(name: str, search: Search) -> tuple[str | None, bool]:
         for folder, relative in _folders(search.path, search.cwd):
             path = folder + name
             # Asked first, because of most folders on the way the answer is no, and that is no exception.
-            if os.access(path, os.X_OK) and _is_file(path):
+            if os.access(path, os.X_OK) and search.is_file(path):
                 return path, relative
     except ValueError:
         return None, False  # No file can have such a name.
@@ -141,14 +151,6 @@ def _find(name: str, search: Search) -> tuple[str | None, bool]:
 def _folders(path: tuple[str, ...], cwd: str) -> tuple[tuple[str, bool], ...]:
     """The beginnings of the paths at which programs may be, each with whether it depends on the folder."""
     return tuple((os.path.join(cwd, entry, ""), not os.path.isabs(entry)) for entry in path)
-
-
-def _is_file(path: str) -> bool:
-    """Whether a path is a file; not remembered, because a file that becomes a program changes no folder."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return False
 
 
 @lru_cache(maxsize=1024)
@@ -187,14 +189,6 @@ def _interpreter(path: str) -> str | None:
     if os.path.basename(program) != "env":
         return program
     return next((word for word in words if not word.startswith("-") and "=" not in word), program)
-
-
-def _stamp(path: str) -> _Stamp:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _mode(path: str) -> int:

@@ -163,7 +163,7 @@ def _sets_nothing(simple: Simple) -> bool:
 def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text: ReadText) -> Denial:
     """Everything that rules that deny or ask may match in a simple command."""
     denial = Denial({_squeezed(simple.text): None})
-    settings = list(_held_options(line))
+    settings = list(_held_options(line)) if line.held.values else []
     plain = _is_plain(simple, line) and not settings
     if plain and not simple.redirections and not line.evaluable:
         return _spelled(simple, denial)
@@ -347,4 +347,6 @@ def _without_options(name: str, args: Args, open_forms: dict[str, None]) -> Iter
 
 
 def _squeezed(text: str) -> str:
-    return _BLANKS.sub(" ", text).strip(" \t")
+    if "  " in text or "\t" in text:
+        text = _BLANKS.sub(" ", text)
+    return text.strip(" \t")

@@ -27,7 +27,7 @@ from bridle.permissions.shell.values.variables import is_harmless, is_harmless_a
 from bridle.types.shell import Part
 
 _Item = TypeVar("_Item")
-_FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _FREE_INPUT = frozenset({"/dev/null", "/dev/stdin"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
@@ -49,11 +49,47 @@ class _Paths(Struct):
     redirects_unclear: bool = False
 
 
-def judge(simple: Simple, scene: LineContext) -> Part:
-    """Judge one simple command; what rules that deny or ask see of it is not looked at here."""
+class Weighed(Struct, frozen=True):
+    """What was found out about a simple command on the way to its verdict."""
+
+    words: tuple[Word, ...]
+    """Those behind its wrappers."""
+    wrappers: frozenset[str]
+    verdict: Verdict
+    paths: _Paths
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the command is harmless and writes nothing."""
+        verdict, paths = self.verdict, self.paths
+        return (
+            verdict.harmless
+            and not paths.writes
+            and paths.unclear is None
+            and _unknown_name(self.words) is None
+        )
+
+
+def weigh(simple: Simple, scene: LineContext) -> Weighed:
+    """The verdict on a simple command, with the files that its redirections and its operands name."""
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
-    verdict = _weighed(simple, words, wrappers, scene, paths)
+    if simple.redirections:
+        for each in simple.redirections:
+            _redirect(each, simple, scene, paths)
+        paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
+        verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
+    else:
+        verdict = _verdict(simple, words, wrappers, scene)
+    if verdict.harmless and (verdict.here or verdict.reads or verdict.follows):
+        verdict = _follow_reads(verdict, simple.places, scene, paths)
+    return Weighed(words, wrappers, verdict, paths)
+
+
+def judge(simple: Simple, scene: LineContext, weighed: Weighed | None = None) -> Part:
+    """Judge one simple command; what rules that deny or ask see of it is not looked at here."""
+    weighed = weighed or weigh(simple, scene)
+    words, wrappers, verdict, paths = weighed.words, weighed.wrappers, weighed.verdict, weighed.paths
     file_command = False
     if words and not verdict.harmless:
         file_command = _file_command(simple, words, wrappers, scene, paths)
@@ -89,26 +125,6 @@ def judge(simple: Simple, scene: LineContext) -> Part:
 
 def _unique(found: Sequence[_Item]) -> tuple[_Item, ...]:
     return tuple(dict.fromkeys(found)) if found else ()
-
-
-def only_reads(simple: Simple, scene: LineContext) -> bool:
-    """Whether a simple command is harmless and writes nothing, by the same judgement as any."""
-    paths = _Paths([], [], [])
-    words, wrappers = unwrapped(simple.words)
-    verdict = _weighed(simple, words, wrappers, scene, paths)
-    unclear = paths.unclear or _unknown_name(words)
-    return verdict.harmless and not paths.writes and unclear is None
-
-
-def _weighed(
-    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: LineContext, paths: _Paths
-) -> Verdict:
-    """The verdict on a command, with the files that its redirections and its operands name."""
-    for each in simple.redirections:
-        _redirect(each, simple, scene, paths)
-    paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
-    verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
-    return _follow_reads(verdict, simple.places, scene, paths) if verdict.harmless else verdict
 
 
 def _programs(
@@ -306,8 +322,8 @@ def _redirect(each: Redirection, simple: Simple, scene: LineContext, paths: _Pat
         if each.operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", target.value):
             return
         if (
-            target.value in (_FREE_OUTPUT if output else _FREE_INPUT)
-            or target.value in _FREE_OUTPUT & _FREE_INPUT
+            target.value in (FREE_OUTPUT if output else _FREE_INPUT)
+            or target.value in FREE_OUTPUT & _FREE_INPUT
         ):
             return
     if each.operator == "<" and target.pieces:

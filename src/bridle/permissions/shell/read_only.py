@@ -13,7 +13,7 @@ from bridle.permissions.shell.syntax.words import Word
 from bridle.permissions.shell.values.xargs_input import fed_by
 from bridle.permissions.word_lists import listed
 
-_TRUSTED = frozenset({"/bin", "/usr/bin"})
+TRUSTED = frozenset({"/bin", "/usr/bin"})
 # Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
 # build tools that may run what the project brings along (cargo, go) are read-only by a rule alone.
 _XARGS_READERS = listed("""
@@ -89,4 +89,4 @@ def program(word: Word) -> str | None:
     if "/" not in word.value:
         return word.value
     folder, name = os.path.split(word.value)
-    return name if not folder or folder in _TRUSTED else None
+    return name if not folder or folder in TRUSTED else None

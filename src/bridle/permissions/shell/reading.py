@@ -2,15 +2,15 @@
 
 import os.path
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.permissions.shell.denial import Denial, Line, below, look_through, read_line
-from bridle.permissions.shell.judge import judge
-from bridle.permissions.shell.judge import only_reads as only_judged
+from bridle.permissions.shell.first_doubts import shows_doubt
+from bridle.permissions.shell.judge import Weighed, judge, weigh
 from bridle.permissions.shell.line_context import LineContext
 from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.removals import ProtectedFolders
@@ -57,6 +57,8 @@ class _Found(Struct, frozen=True):
     scene: LineContext
     line: Line
     visited: frozenset[str] = frozenset()
+    passed: Sequence[Weighed] = ()
+    """What a quick look has weighed, from the first command on."""
 
 
 def read_command(command: str, *, cwd: str, home: str) -> Reading:
@@ -66,7 +68,7 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
     if len(command) > _LONGEST or swarm is not None:
         fault = fault or swarm
         return Reading(parts=tuple(pieces(command)), fault=fault, shape="compound")
-    start = os.path.normpath(cwd)
+    start = _start(cwd)
     found = _walk(command, frozenset({start}), start, home)
     fault = fault or found.fault
     simples, doubtful = found.simples, fault is not None
@@ -89,6 +91,8 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
 
 def _swarm(command: str) -> str | None:
     """Why a command has far too many of something to be worth parsing, which would take long."""
+    if len(command) <= _MOST_OPENINGS:
+        return None
     if sum(map(command.count, ("$(", "<(", ">(", "`", "eval"))) > _MOST_OPENINGS:
         return TOO_DEEP
     if sum(map(command.count, ("|", ";", "&", "\n", "! "))) > _MOST_OPERATORS:
@@ -115,22 +119,34 @@ def only_reads(command: str, *, cwd: str, home: str) -> bool:
     if (first := _FIRST_NAME.match(command)) and first[1] not in KNOWN and first[1] not in _OPENS:
         return False  # Whatever follows, the first command is one that is not known.
     script = _readable_script(command)
-    if script is None:
+    if script is None or shows_doubt(script):
         return False
-    if not all(_may_be_known(script.text[begin:end]) for begin, end, kind in script.tokens if kind == "c"):
+    start = _start(cwd)
+    walk, passed = _walked(script.text, frozenset({start}), home)
+    if walk.fault is not None or len(walk.simples) > _MOST_PARTS:
         return False
-    start = os.path.normpath(cwd)
-    walk = _walked(script.text, frozenset({start}), home)
     if walk.backquoted:
-        reading = read_command(command, cwd=cwd, home=home)
-        return reading.fault is None and all(part.harmless and not part.writes for part in reading.parts)
+        if not _may_be_backquoted(walk):
+            return False
+        walk, passed = Walk(script, home), []
+        walk.run(LineState(frozenset({start})))
+        if _backquoted(walk) is not None:
+            return False
     scene = _scene(walk, start, home)
-    return (
-        walk.fault is None
-        and len(walk.simples) <= _MOST_PARTS
-        and all(only_judged(each, scene) for each in walk.simples)
-        and _disagreement(script.text) is None
-    )
+    for each in walk.simples[len(passed) :]:
+        weighed = weigh(each, scene)
+        if not weighed.only_reads:
+            return False
+        passed.append(weighed)
+    return _disagreement(script.text) is None
+
+
+def _may_be_backquoted(walk: Walk) -> bool:
+    """Whether what stands between backquotes can be read and shows no doubt at first sight."""
+    try:
+        return not any(shows_doubt(_script(text)) for text, _ in walk.backquoted)
+    except Fault:
+        return False
 
 
 def only_edits(command: str, *, cwd: str, home: str) -> bool:
@@ -138,8 +154,8 @@ def only_edits(command: str, *, cwd: str, home: str) -> bool:
     script = _readable_script(command)
     if script is None:
         return False
-    start = os.path.normpath(cwd)
-    walk = _walked(script.text, frozenset({start}), home)
+    start = _start(cwd)
+    walk, _ = _walked(script.text, frozenset({start}), home)
     if walk.fault is not None:
         return False
     scene = _scene(walk, start, home)
@@ -153,8 +169,8 @@ def denial_forms(command: str, *, cwd: str, home: str) -> Iterator[Part]:
     script = _readable_script(command)
     if script is None:
         raise Fault("the command cannot be read")
-    start = os.path.normpath(cwd)
-    walk = _walked(script.text, frozenset({start}), home)
+    start = _start(cwd)
+    walk, _ = _walked(script.text, frozenset({start}), home)
     if walk.fault is not None:
         raise Fault(walk.fault)
     line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=None)
@@ -179,11 +195,13 @@ def _script(text: str) -> Script:
 
 
 @lru_cache(maxsize=4)
-def _walked(text: str, at: Places, home: str) -> Walk:
-    """A pass over a text; the result must not be changed."""
+def _walked(text: str, at: Places, home: str) -> tuple[Walk, list[Weighed]]:
+    """A pass over a text, which must not be changed, and those of its commands that are known to only read.
+
+    A quick look adds to the second, from the first command on, so that the full one need not weigh again."""
     walk = Walk(_script(text), home)
     walk.run(LineState(at))
-    return walk
+    return walk, []
 
 
 @lru_cache(maxsize=16)
@@ -193,11 +211,6 @@ def _disagreement(text: str) -> str | None:
     return None if script.certain else disagreement(parse(text), script)
 
 
-def _may_be_known(written: str) -> bool:
-    """Whether the first word of a command may be one that reads only; spelled plainly, it must be listed."""
-    return written in KNOWN or not written.isidentifier()
-
-
 def _walk(command: str, at: Places, start: str, home: str, *, around: Line | None = None) -> _Found:
     text = _as_bytes(command)
     try:
@@ -205,7 +218,7 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
     except Fault as problem:
         simples = _searched(text, home, at)
         return _Found(simples, str(problem), LineContext(start, home), below(around, simples))
-    walk = _walked(script.text, at, home)
+    walk, passed = _walked(script.text, at, home)
     if walk.backquoted:
         # What stands between backquotes is added to it below.
         walk = Walk(script, home)
@@ -213,12 +226,13 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
     fault = walk.fault or _disagreement(script.text) or _backquoted(walk)
     simples = [*walk.simples, *_searched(script.text, home, at)] if fault else walk.simples
     visited = frozenset(walk.visited)
+    known = () if fault or around else passed
     if fault is None and (around is None or around.holds_nothing) and _holds_nothing(walk):
-        return _Found(simples, fault, LineContext(start, home), below(around, simples), visited)
+        return _Found(simples, fault, LineContext(start, home), below(around, simples), visited, known)
     line = read_line(simples, walk.loops, walk.functions, home=home, here=start, around=around)
     # Of text that another command runs only what may be denied in it counts, whatever its variables hold.
     scene = _scene(walk, start, home) if around is None else LineContext(start, home)
-    return _Found(simples, fault, scene, line, visited)
+    return _Found(simples, fault, scene, line, visited, known)
 
 
 def _holds_nothing(walk: Walk) -> bool:
@@ -228,8 +242,13 @@ def _holds_nothing(walk: Walk) -> bool:
     return all(each.kind == "command" for each in walk.simples)
 
 
+@lru_cache(maxsize=16)
+def _start(cwd: str) -> str:
+    return os.path.normpath(cwd)
+
+
 def _scene(walk: Walk, start: str, home: str) -> LineContext:
-    if _holds_nothing(walk):
+    if not (walk.variables or walk.loops or walk.functions or walk.gathering.fills_in):
         return LineContext(start, home)
     values = known_values(walk.simples, walk.loops, walk.functions)
     foreign = tainted(walk.simples, walk.loops, walk.variables)
@@ -261,24 +280,21 @@ def _searched(text: str, home: str, places: Places) -> list[Simple]:
 
 
 def _judged(simples: list[Simple], found: _Found) -> list[Part]:
-    """The parts of a line; a command that stands in it several times comes to the same each time."""
+    """The parts of a line, judged and looked through; one that stands in it several times comes to the same."""
     judged: dict[str, tuple[Simple, Part]] = {}
     parts: list[Part] = []
-    for simple in simples:
+    for index, simple in enumerate(simples):
         same, part = judged.get(simple.text, (None, None))
         if part is None or same != simple:
-            part = _judge(simple, found.scene, found.line)
+            passed = found.passed[index] if index < len(found.passed) else None
+            part = _seen(simple, judge(simple, found.scene, passed), found.scene, found.line)
             judged[simple.text] = simple, part
         parts.append(part)
     return parts
 
 
-def _judge(simple: Simple, scene: LineContext, line: Line) -> Part:
-    """Judge a simple command, and look for all that it would run, for rules that deny or ask."""
-    return _seen(simple, judge(simple, scene), scene, line)
-
-
 def _seen(simple: Simple, part: Part, scene: LineContext, line: Line) -> Part:
+    """The part with all that its command would run, for rules that deny or ask."""
     found = _looked_through(simple, scene, line)
     if line.budget.is_spent:
         found.hide("it may come to more commands than are looked at")

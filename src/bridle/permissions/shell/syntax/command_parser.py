@@ -15,6 +15,10 @@ TOO_MANY = f"the command has more than {_MOST_COMMANDS} parts"
 
 _PLAIN = re.compile(r"[^ \t\n|&;()<>'\"\\$`#][^ \t\n|&;()<>'\"\\$`]*(?=[ \t\n|&;()]|\Z)")
 """A word without quotes or expansions."""
+_NEXT = re.compile(r"[ \t]*([^ \t\n|&;()<>'\"\\$`#][^ \t\n|&;()<>'\"\\$`]*)(?=[ \t\n|&;()]|\Z)")
+"""The same with the blanks before it."""
+_FIRST = re.compile(r"[A-Za-z_./][\w./+-]*(?=[ \t\n|&;]|\Z)", re.ASCII)
+"""A name of a command that is neither an assignment nor the name of a function."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:(\[)|\+?=)", re.ASCII)
 _EQUALS = re.compile(r"\+?=")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=(?=\()", re.ASCII)
@@ -51,16 +55,14 @@ class Commands(Lexer):
         words: list[Span] = []
         redirects: list[Redirect] = []
         while True:
-            self.blanks()
             at = self.at
-            if words and (found := _PLAIN.match(self.text, at)):
-                self.at = found.end()
-                self.tokens.append((at, self.at, "w"))
-                words.append((at, self.at))
-                continue
             if self.text[at : at + 1] in _ENDS_COMMAND and not self.text.startswith("&>", at):
                 break
-            if self.text[at] in _BEGINS_REDIRECT and (redirect := self.redirect()):
+            if not words and (found := _FIRST.match(self.text, at)):
+                self.at = found.end()
+                self.tokens.append((at, self.at, "c"))
+                words.append((at, self.at))
+            elif self.text[at] in _BEGINS_REDIRECT and (redirect := self.redirect()):
                 redirects.append(redirect)
             elif not words and self._assigns():
                 assignments.append((at, self.at))
@@ -74,14 +76,24 @@ class Commands(Lexer):
                 self._argument(words)
                 self.tokens.append((at, self.at, "w" if words else "c"))
                 words.append((at, self.at))
+            if words:
+                self._plain_words(words)
+            self.blanks()
         if not assignments and not redirects and not words:
             raise Fault("the command does not parse")
         if words:
             self._check_name(words)
-        if words and self.text[slice(*words[0])] == "[":
-            self._bracket(words)
         self._count(len(assignments), len(words), len(redirects))
         return Command(start, tuple(assignments), tuple(words), tuple(redirects))
+
+    def _plain_words(self, words: list[Span]) -> None:
+        """Go over words without quotes or expansions."""
+        text, tokens, at = self.text, self.tokens, self.at
+        while found := _NEXT.match(text, at):
+            start, at = found.span(1)
+            tokens.append((start, at, "w"))
+            words.append((start, at))
+        self.at = at
 
     def take_word(self) -> Span:
         """A word that must stand here."""
@@ -211,13 +223,17 @@ class Commands(Lexer):
 
     def _check_name(self, words: list[Span]) -> None:
         """A reserved word in the place of a command is none of the forms that are known."""
-        names = [self.text[start:end] for start, end in words[:4]]
-        if names[0] == "time":
-            names = [name for name in names[1:] if name not in _TIMES]
-            if not names or names[0] == "time" or _ASSIGNMENT.match(names[0]):
+        name = self.text[slice(*words[0])]
+        timed = name == "time"
+        if timed:
+            names = [self.text[start:end] for start, end in words[1:4]]
+            name = next((each for each in names if each not in _TIMES), "time")
+            if name == "time" or _ASSIGNMENT.match(name):
                 raise Fault("it is not clear what is timed")
-        if names[0] in _RESERVED:
+        if name in _RESERVED:
             raise Fault("a reserved word stands where a command is expected")
+        if name == "[" and not timed:
+            self._bracket(words)
 
     def _bracket(self, words: list[Span]) -> None:
         """Make one token of `[ … ]`, as the grammar does."""

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from bridle.permissions.shell.syntax.nodes import HereDocument, Redirect, Script, Span
 from bridle.permissions.shell.syntax.simple_command import Assignment, Redirection
 from bridle.permissions.shell.syntax.words import (
+    BEHIND_PLAIN,
     Disagreement,
     Source,
     Word,
     is_inert,
     read_value,
     read_word,
+    settled_word,
     shown_name,
 )
 from bridle.permissions.shell.values.expressions import only_fills_in
@@ -33,11 +35,9 @@ class CommandReader:
         self.source = Source(script.text, script.ends, home)
         self.fault: str | None = None
         self._expansions = [(start, end) for start, end, kind in script.tokens if kind in _EXPANSIONS]
-
-    @property
-    def fills_in(self) -> bool:
+        self.fills_in = bool(self._expansions)
         """Whether there is an expansion anywhere in the command line."""
-        return bool(self._expansions)
+
 
     def doubt(self, reason: str) -> None:
         """Note why the command line is not to be trusted, unless there is a reason already."""
@@ -56,8 +56,14 @@ class CommandReader:
             raw = self.source.written(*span)
             return Word(raw, _QUOTING.sub("", raw), str(problem), inert=False)
 
-    def words(self, spans: Iterable[Span]) -> tuple[Word, ...]:
-        return tuple(self.word(span) for span in spans)
+    def words(self, spans: Iterable[Span]) -> list[Word]:
+        """The words at several places."""
+        text, home = self.text, self.source.home
+        return [
+            (text[end : end + 1] in BEHIND_PLAIN and settled_word(text[start:end], home))
+            or self.word((start, end))
+            for start, end in spans
+        ]
 
     def assigns(self, span: Span) -> bool:
         """Whether a word has the form of an assignment."""
@@ -129,4 +135,6 @@ class CommandReader:
 
 def squeezed(text: str) -> str:
     """A command with runs of blanks made one."""
-    return _BLANKS.sub(" ", text).strip(" \t\n")
+    if "  " in text or "\t" in text:
+        text = _BLANKS.sub(" ", text)
+    return text.strip(" \t\n")

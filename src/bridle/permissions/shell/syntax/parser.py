@@ -30,6 +30,8 @@ _MOST_JOINED = 30
 _AHEAD = r"(?=[ \t\n|&;()<>]|\Z)"
 _OPENER = re.compile(rf"(?:if|while|until|for|select|case|function|\{{|\[\[){_AHEAD}")
 _CLOSER = re.compile(rf"(?:then|do|done|fi|esac|elif|else|\}}){_AHEAD}")
+_MAY_OPEN = frozenset("iwufsc{[(t")
+"""What the words of `_OPENER` and `time` begin with."""
 _TIMED = re.compile(r"time[ \t]+(?=\()")
 _NAME = re.compile(r"[A-Za-z_]\w*(?=[ \t\n;]|\Z)", re.ASCII)
 _QUOTING = re.compile(r"""['"\\$`<>]""")
@@ -99,8 +101,9 @@ class _Parser(Commands):
 
     def _pipeline(self) -> Node:
         negated = False
-        while self._keyword("!"):
+        while self.text.startswith("!", self.at) and self._keyword("!"):
             negated = not negated
+            self.blanks()
         commands = [self._command()]
         self.blanks()
         while self.text.startswith("|", self.at) and not self.text.startswith("||", self.at):
@@ -113,7 +116,9 @@ class _Parser(Commands):
         return Pipeline(tuple(commands), negated)
 
     def _command(self) -> Node:
-        self.blanks()
+        """A command, with no blank before it."""
+        if self.text[self.at : self.at + 1] not in _MAY_OPEN:
+            return self.simple()
         if found := _TIMED.match(self.text, self.at):
             self._timed(found.end())
         start = self.at

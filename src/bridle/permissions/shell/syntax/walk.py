@@ -47,6 +47,7 @@ _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[\s;&|(
 _BACKQUOTED = re.compile(r"\\([\\`$])")
 _DEEPEST_BACKQUOTES = 8
 _NOWHERE = LineState(None)
+_NO_PLACES = frozenset[str]()
 
 
 class Walk:
@@ -241,7 +242,9 @@ class Walk:
             at,
             "redirection",
             redirections=tuple(map(self.gathering.redirection, redirects)),
-            evaluates=self._evaluations(redirects[0].start, redirects[-1].target[1], redirects),
+            evaluates=self._evaluations(redirects[0].start, redirects[-1].target[1], redirects)
+            if self.gathering.fills_in
+            else (),
         )
 
     def _loses_way(self, start: int, end: int, at: LineState) -> LineState:
@@ -253,34 +256,36 @@ class Walk:
     def _command(self, node: Command, at: LineState) -> Outcome:
         gathering = self.gathering
         kind = self._kind(node)
-        assignments = [gathering.assignment(span) for span in node.assignments]
-        words = [gathering.word(span) for span in node.words]
+        assignments = [gathering.assignment(span) for span in node.assignments] if node.assignments else []
+        words = gathering.words(node.words)
         if kind == "declaration":
             self._declared(node, words, assignments)
-        for span in node.assignments if kind == "assignment" else ():
-            self._unread(span, at)
-        if kind == "test":
+        elif kind == "test":
             self._unread((node.words[0][0], node.words[-1][1]), at)
-        elif kind != "assignment" and self._starts:
+        elif kind == "assignment":
+            for span in node.assignments:
+                self._unread(span, at)
+        if kind in ("command", "declaration") and self._starts:
             for start, end in (*node.assignments, *node.words):
                 self._inside(start, end, at)
+        end = (node.words or node.assignments or ((0, 0),))[-1][1]
         for each in node.redirects:
             self._target(each, at)
-        end = max(
-            [span[1] for span in (*node.assignments, *node.words)]
-            + [each.target[1] for each in node.redirects]
-        )
+            end = max(end, each.target[1])
         simple = self._emit(
             gathering.written(node.start, end),
             at,
             kind,
             words=tuple(words),
             assignments=tuple(assignments),
-            redirections=tuple(map(gathering.redirection, node.redirects)),
-            evaluates=self._evaluations(node.start, end, node.redirects),
+            redirections=tuple(map(gathering.redirection, node.redirects)) if node.redirects else (),
+            evaluates=self._evaluations(node.start, end, node.redirects) if gathering.fills_in else (),
         )
         well, ill = follow(simple, at, self.home, self.functions)
-        self.visited |= well.places or frozenset()
+        if well is at and ill is at:
+            self.visited |= at.places or _NO_PLACES
+            return Outcome(at, at)
+        self.visited |= well.places or _NO_PLACES
         return Outcome(well, ill)
 
     def _kind(self, node: Command) -> Kind:
@@ -332,8 +337,6 @@ class Walk:
             self._inside(here.first, here.last, at)
 
     def _evaluations(self, start: int, end: int, redirects: tuple[Redirect, ...]) -> tuple[str, ...]:
-        if not self.gathering.fills_in:
-            return ()
         found = list(self.gathering.evaluations(start, end))
         for each in redirects:
             here = self.script.documents.get(each.start)
@@ -390,7 +393,8 @@ class Walk:
         )
         if text:
             self.simples.append(simple)
-        self.variables.update(each.name for each in simple.assignments)
-        if simple.words and simple.words[0].value == "read":
-            self.variables.update(word.value for word in simple.words[1:])
+        if assignments:
+            self.variables.update(each.name for each in assignments)
+        if words and words[0].value == "read":
+            self.variables.update(word.value for word in words[1:])
         return simple

@@ -10,9 +10,12 @@ from bridle.permissions.shell.syntax.escapes import unescaped
 
 _RUN = re.compile(r"[\w./:=,+@%^{}~*?\[\]!#-]+", re.ASCII)
 _ENDS = frozenset(" \t\n|&;()")
-_BEHIND_PLAIN = _ENDS | {""}
+BEHIND_PLAIN = _ENDS | {""}
 _PLAIN = re.compile(r"[\w./:=,+@%^-]+", re.ASCII)
 """A word in which nothing has a meaning, as most are."""
+_UNSETTLED = re.compile(r"[`<>]|\$[({\[]|[\\$]\Z|\A#|\A\Z")
+"""What is read with the help of the text around it."""
+_LONGEST_SETTLED = 200
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9*@#?$!_-])", re.ASCII)
 _PLAIN_EXPANSION = re.compile(r"\$\{#?[A-Za-z_]\w*(?:(?:%%?|##?|:?[-+])[\w./*:@ -]*)?\}", re.ASCII)
 _SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(|\$\[")
@@ -98,10 +101,15 @@ def read_word(source: Source, start: int, end: int) -> Word:
     """Read the word that the grammar saw between two places.
 
     Raises Disagreement if bash would have it end elsewhere."""
-    if source.text[end : end + 1] in _BEHIND_PLAIN and (plain := _plain_word(source.text[start:end])):
-        return plain
-    if source.text.startswith("#", start):
+    written = source.text[start:end]
+    if source.text[end : end + 1] in BEHIND_PLAIN and (settled := settled_word(written, source.home)):
+        return settled
+    if written.startswith("#"):
         raise Disagreement("a comment was taken for a word")
+    return _scanned(source, start, end)
+
+
+def _scanned(source: Source, start: int, end: int) -> Word:
     scan = _Scan(source, start)
     scan.run(end)
     if scan.at != end:
@@ -109,11 +117,21 @@ def read_word(source: Source, start: int, end: int) -> Word:
     return scan.word(start)
 
 
+def settled_word(written: str, home: str) -> Word | None:
+    """A word that means the same wherever it stands, if what follows ends it; None for any other."""
+    return _settled(written, home) if len(written) <= _LONGEST_SETTLED else None
+
+
 @lru_cache(maxsize=4096)
-def _plain_word(written: str) -> Word | None:
-    """A word in which nothing has a meaning; None for any other."""
-    plain = _PLAIN.fullmatch(written) is not None
-    return Word(written, written, dashless=not written.startswith("-")) if plain else None
+def _settled(written: str, home: str) -> Word | None:
+    if _PLAIN.fullmatch(written) is not None:
+        return Word(written, written, dashless=not written.startswith("-"))
+    if _UNSETTLED.search(written):
+        return None
+    try:
+        return _scanned(Source(written, {}, home), 0, len(written))
+    except Disagreement:
+        return None
 
 
 def read_value(source: Source, start: int, end: int) -> Word:
@@ -339,10 +357,10 @@ class _Scan:
         ]
 
     def _pieces(self, start: int, skeleton: str) -> tuple[Piece, ...]:
-        if len(self.value) > _MOST_PIECES or not all(map(str.isascii, self.value)):
-            return ()
         if _has_braces(skeleton):
             return self._unreadable(start, skeleton)
+        if len(self.value) > _MOST_PIECES or not all(map(str.isascii, self.value)):
+            return ()
         if skeleton.startswith("~"):
             return ()
         if '$"' in self.text[start : self.at]:
