@@ -56,9 +56,7 @@ def test_the_quick_answer_is_the_one_of_the_whole_gate(campaign: str, playground
     requests = [CallRequest(tool="Bash", input={"command": each}, subject=each) for each in tried]
     whole = [isinstance(decide(prepare(each, decider.standing)), Allow) for each in requests]
 
-    wrong = [
-        each for each, allowed in zip(tried, whole, strict=True) if decider.may_run(each) is not allowed
-    ]
+    wrong = [each for each, allowed in zip(tried, whole, strict=True) if decider.may_run(each) is not allowed]
 
     assert wrong == []
     assert any(whole)

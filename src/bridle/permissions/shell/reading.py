@@ -280,7 +280,7 @@ def _searched(text: str, home: str, places: Places) -> list[Simple]:
 
 
 def _judged(simples: list[Simple], found: _Found) -> list[Part]:
-    """The parts of a line, judged and looked through; one that stands in it several times comes to the same."""
+    """The parts of a line, judged and looked through; one that stands there twice comes to the same."""
     judged: dict[str, tuple[Simple, Part]] = {}
     parts: list[Part] = []
     for index, simple in enumerate(simples):

@@ -38,7 +38,6 @@ class CommandReader:
         self.fills_in = bool(self._expansions)
         """Whether there is an expansion anywhere in the command line."""
 
-
     def doubt(self, reason: str) -> None:
         """Note why the command line is not to be trusted, unless there is a reason already."""
         self.fault = self.fault or reason
