@@ -16,7 +16,7 @@ TOO_MANY = f"the command has more than {_MOST_COMMANDS} parts"
 _PLAIN = re.compile(r"[^ \t\n|&;()<>'\"\\$`#][^ \t\n|&;()<>'\"\\$`]*(?=[ \t\n|&;()]|\Z)")
 """A word without quotes or expansions."""
 _NEXT = re.compile(r"[ \t]*([^ \t\n|&;()<>'\"\\$`#][^ \t\n|&;()<>'\"\\$`]*)(?=[ \t\n|&;()]|\Z)")
-"""The same with the blanks before it."""
+"""Such a word with the blanks before it."""
 _FIRST = re.compile(r"[A-Za-z_./][\w./+-]*(?=[ \t\n|&;]|\Z)", re.ASCII)
 """A name of a command that is neither an assignment nor the name of a function."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:(\[)|\+?=)", re.ASCII)
