@@ -49,7 +49,7 @@ class _Paths(Struct):
     redirects_unclear: bool = False
 
 
-class Weighed(Struct, frozen=True):
+class CommandVerdict(Struct, frozen=True):
     """What was found out about a simple command on the way to its verdict."""
 
     words: tuple[Word, ...]
@@ -70,7 +70,7 @@ class Weighed(Struct, frozen=True):
         )
 
 
-def weigh(simple: Simple, scene: LineContext) -> Weighed:
+def weigh(simple: Simple, scene: LineContext) -> CommandVerdict:
     """The verdict on a simple command, with the files that its redirections and its operands name."""
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
@@ -83,10 +83,10 @@ def weigh(simple: Simple, scene: LineContext) -> Weighed:
         verdict = _verdict(simple, words, wrappers, scene)
     if verdict.harmless and (verdict.here or verdict.reads or verdict.follows):
         verdict = _follow_reads(verdict, simple.places, scene, paths)
-    return Weighed(words, wrappers, verdict, paths)
+    return CommandVerdict(words, wrappers, verdict, paths)
 
 
-def judge(simple: Simple, scene: LineContext, weighed: Weighed | None = None) -> Part:
+def judge(simple: Simple, scene: LineContext, weighed: CommandVerdict | None = None) -> Part:
     """Judge one simple command; what rules that deny or ask see of it is not looked at here."""
     weighed = weighed or weigh(simple, scene)
     words, wrappers, verdict, paths = weighed.words, weighed.wrappers, weighed.verdict, weighed.paths

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.permissions.shell.denial import Denial, Line, below, look_through, read_line
-from bridle.permissions.shell.first_doubts import shows_doubt
-from bridle.permissions.shell.judge import Weighed, judge, weigh
+from bridle.permissions.shell.early_refusals import is_refused_early
+from bridle.permissions.shell.judge import CommandVerdict, judge, weigh
 from bridle.permissions.shell.line_context import LineContext
 from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.removals import ProtectedFolders
@@ -57,7 +57,7 @@ class _Found(Struct, frozen=True):
     scene: LineContext
     line: Line
     visited: frozenset[str] = frozenset()
-    passed: Sequence[Weighed] = ()
+    passed: Sequence[CommandVerdict] = ()
     """What a quick look has weighed, from the first command on."""
 
 
@@ -119,7 +119,7 @@ def only_reads(command: str, *, cwd: str, home: str) -> bool:
     if (first := _FIRST_NAME.match(command)) and first[1] not in KNOWN and first[1] not in _OPENS:
         return False  # Whatever follows, the first command is one that is not known.
     script = _readable_script(command)
-    if script is None or shows_doubt(script):
+    if script is None or is_refused_early(script):
         return False
     start = _start(cwd)
     walk, passed = _walked(script.text, frozenset({start}), home)
@@ -144,7 +144,7 @@ def only_reads(command: str, *, cwd: str, home: str) -> bool:
 def _may_be_backquoted(walk: Walk) -> bool:
     """Whether what stands between backquotes can be read and shows no doubt at first sight."""
     try:
-        return not any(shows_doubt(_script(text)) for text, _ in walk.backquoted)
+        return not any(is_refused_early(_script(text)) for text, _ in walk.backquoted)
     except Fault:
         return False
 
@@ -195,7 +195,7 @@ def _script(text: str) -> Script:
 
 
 @lru_cache(maxsize=4)
-def _walked(text: str, at: Places, home: str) -> tuple[Walk, list[Weighed]]:
+def _walked(text: str, at: Places, home: str) -> tuple[Walk, list[CommandVerdict]]:
     """A pass over a text, which must not be changed, and those of its commands that are known to only read.
 
     A quick look adds to the second, from the first command on, so that the full one need not weigh again."""

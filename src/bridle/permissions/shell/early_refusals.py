@@ -17,7 +17,7 @@ _OUTPUTS = frozenset({">", ">>", ">|", ">&", "<>", "&>", "&>>"})
 _DESCRIPTOR = re.compile(r"\d+-?|-")
 
 
-def shows_doubt(script: Script) -> bool:
+def is_refused_early(script: Script) -> bool:
     """Whether a command line starts a program that is not known to only read, writes a file, or sets a
     variable that matters."""
     text = script.text
