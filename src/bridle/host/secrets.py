@@ -22,6 +22,11 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _ENDS = re.compile(r"[A-Za-z0-9+/=]{0,2}")
 
 
+def is_secret_name(variable: str) -> bool:
+    """Whether a variable holds a secret by its name."""
+    return not _VARIABLES.isdisjoint(variable.upper().split("_"))
+
+
 class Secrets:
     """Values that must not be shown, as they are or in the forms that servers repeat them in."""
 
@@ -49,7 +54,7 @@ class Secrets:
     def learn_environment(self, env: Mapping[str, str]) -> None:
         """Learn the variables that hold secrets by their names."""
         for name, value in env.items():
-            if value and not _VARIABLES.isdisjoint(name.upper().split("_")):
+            if value and is_secret_name(name):
                 self.learn(*value.splitlines())
 
     def hide(self, text: str) -> str:

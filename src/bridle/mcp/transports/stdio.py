@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from bridle.config.variables import may_hold_credential
 from bridle.host.jsonlines import LineBuffer, to_line
 from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
+from bridle.host.secrets import is_secret_name
 from bridle.host.shell import quote
 from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode
@@ -318,7 +320,16 @@ def _inherited(env: Mapping[str, str]) -> dict[str, str]:
     """What a server sees of the session's environment besides what its configuration adds."""
     if is_on(env, "CLAUDE_CODE_MCP_ALLOWLIST_ENV"):
         return {name: value for name, value in env.items() if name in _BASELINE or name.startswith("LC_")}
-    return {name: value for name, value in env.items() if not name.startswith(("OTEL_", "BASH_FUNC_"))}
+    return {
+        name: value
+        for name, value in env.items()
+        if not name.startswith(("OTEL_", "BASH_FUNC_")) and not _is_account_secret(name)
+    }
+
+
+def _is_account_secret(name: str) -> bool:
+    """Whether a variable by its name holds a key, token or password of a model service or a cloud account."""
+    return may_hold_credential(name) and is_secret_name(name)
 
 
 def _find(command: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
