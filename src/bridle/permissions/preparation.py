@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.files.copied_programs import with_copied_programs
 from bridle.permissions.files.folder_contents import with_trees
 from bridle.permissions.files.git_hidden_files import with_files_kept_back, with_tree_paths
 from bridle.permissions.files.globs import with_matches
@@ -159,6 +160,7 @@ def _read(command: str, standing: SessionPosition, followed: FollowedPaths) -> R
 def _looked_at(reading: Reading, standing: SessionPosition, followed: FollowedPaths) -> Reading:
     """The reading with what its text promises taken back where the files of this machine say otherwise."""
     reading = with_tree_paths(with_trees(reading, standing.rules))
+    reading = with_copied_programs(reading, standing.rules, followed)
     known = KnownRepository(standing.start, standing.origins, standing.trusted)
     return with_system_programs(
         with_known_repositories(reading, known),
