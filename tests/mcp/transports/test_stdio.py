@@ -215,16 +215,22 @@ async def test_environment_is_inherited_and_added_to():
 
 
 async def test_credentials_of_model_services_and_clouds_are_given_only_by_name():
-    secrets = (
+    secrets: tuple[str, ...] = (
         "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN",
         "OPENAI_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY", "BRIDLE_CREDENTIALS", "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_CLIENT_SECRET",
         "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDFLARE_API_TOKEN", "aws_secret_access_key",
     )  # fmt: skip
-    others = ("AWS_PROFILE", "AWS_REGION", "GOOGLE_CLOUD_PROJECT", "GITHUB_TOKEN", "SLACK_BOT_TOKEN")
+    others: tuple[str, ...] = (
+        "AWS_PROFILE",
+        "AWS_REGION",
+        "GOOGLE_CLOUD_PROJECT",
+        "GITHUB_TOKEN",
+        "SLACK_BOT_TOKEN",
+    )
     named = {"AWS_SESSION_TOKEN": "given"}
     server = StdioServer(command=sys.executable, args=plain().args, env=named)
-    env = dict.fromkeys((*secrets, *others), "from the user")
+    env: dict[str, str] = dict.fromkeys((*secrets, *others), "from the user")
     async with asyncio.timeout(50), connected(server, env=env) as servers:
         answer = await servers._find("s").request("tools/call", {"name": "env"})
         seen = json.loads(answer["content"][0]["text"])

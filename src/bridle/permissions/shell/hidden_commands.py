@@ -22,6 +22,8 @@ from bridle.permissions.shell.syntax.simple_command import Redirection
 from bridle.permissions.shell.values.possible_words import Arg
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
+_FILLS_LISTS = frozenset({"compgen", "complete"})
+_FILLED_IN = re.compile(r"[$`]|[<>]\(")
 _FINDERS = frozenset({"find", "gfind", "fd", "fdfind", "bfs"})
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _SYNTAX = re.compile(r"""[;|&<>()`$\s'"\\{}*?\[~#!=\x01\x02]""")
@@ -120,6 +122,11 @@ class _Search:
                 self._unseen(f"it is unclear which program{which} runs" if which else _UNCLEAR)
             self.waiting.append((start + 1, False))
             return
+        if name in _FILLS_LISTS and any(
+            "#" in arg.value and _FILLED_IN.search(arg.value) for arg in self.args
+        ):
+            # Bash fills in a list of words, where this begins no comment as it does in a command line.
+            self._unseen("it is unclear what filling in its list of words runs")
         runner = RUNNERS.get(name) or _relative(name)
         if runner is not None and not self._only_looks(name, start):
             self._run(runner, start, start + 1, certain=certain)
