@@ -9,10 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from bridle.engine.loop import run_turn
+from bridle.providers.scripted import calls, says
 from bridle.tools.tasks import task_create, task_get, task_list, task_update
 from bridle.types.errors import ToolError
+from bridle.types.origin import TYPED
 from bridle.types.services.session import OBJECTIONS
 from bridle.types.tool import ToolContext, ToolOutput
+from bridle.types.turn import Prompt
+from tests.fakes.engine import make_runtime, make_session, requests
 from tests.fakes.tool_context import make_context
 
 
@@ -43,6 +48,20 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
+
+
+async def test_tasks_of_one_answer_are_numbered_in_its_order_and_the_last_change_counts(tmp_path: Path):
+    names = [f"task {number}" for number in range(1, 13)]
+    created = [calls("TaskCreate", subject=name, description="") for name in names]
+    renamed = [calls("TaskUpdate", taskId="1", subject=name) for name in names]
+    script = [says(*created), says(*renamed), says(calls("TaskGet", taskId="1")), says("Done.")]
+    tools = (task_create.TOOL, task_update.TOOL, task_get.TOOL)
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, script, *tools), env=env)
+    await run_turn(make_session(), Prompt(content="go", origin=TYPED), runtime)
+    said = [str(block["content"]) for block in requests(runtime)[1].messages[-1]["content"]]
+    assert said == [f"Task #{number} created: {name}" for number, name in enumerate(names, start=1)]
+    assert "task 12" in str(requests(runtime)[3].messages[-1]["content"])
 
 
 async def test_tasks_are_numbered_from_one_and_kept_in_files(desk: Desk):

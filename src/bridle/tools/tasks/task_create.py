@@ -18,7 +18,13 @@ class TaskCreateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
 
 
-@tool("TaskCreate", TaskCreateInput, subject=lambda input: input.subject, read_only=True)
+@tool(
+    "TaskCreate",
+    TaskCreateInput,
+    subject=lambda input: input.subject,
+    read_only=True,
+    parallel=lambda _: False,  # numbers are given in the order of the answer
+)
 async def TOOL(input: TaskCreateInput, ctx: ToolContext) -> ToolOutput:
     """Add a task to the list."""
     folder = folder_of(ctx.session_id, ctx.env)

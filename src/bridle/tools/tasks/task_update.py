@@ -24,7 +24,13 @@ class TaskUpdateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Merged; null removes a key."""
 
 
-@tool("TaskUpdate", TaskUpdateInput, subject=lambda input: input.taskId, read_only=True)
+@tool(
+    "TaskUpdate",
+    TaskUpdateInput,
+    subject=lambda input: input.taskId,
+    read_only=True,
+    parallel=lambda _: False,  # of two changes of a task the later one counts
+)
 async def TOOL(input: TaskUpdateInput, ctx: ToolContext) -> ToolOutput:
     """Change a task: status, words, owner, what it waits for."""
     folder = folder_of(ctx.session_id, ctx.env)
