@@ -46,7 +46,7 @@ async def test_way_to_the_first_request_imports_little(tmp_path: Path):
             [sys.executable, "-c", _PROBE], cwd=program.project, env=program.env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        out, err = await asyncio.to_thread(done.communicate, timeout=30)
+        out, err = await asyncio.to_thread(done.communicate, timeout=100)
     loaded = err.split()
     assert (done.returncode, out) == (0, "ok\n")
     assert not [name for name in loaded if name in _FORBIDDEN]

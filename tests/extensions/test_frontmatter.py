@@ -174,4 +174,4 @@ def test_plain_headers_need_no_yaml():
         "assert f.values == {'description': 'Plain words', 'user-invocable': False};"
         "assert 'yaml' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

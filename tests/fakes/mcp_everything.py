@@ -92,7 +92,8 @@ async def slow(ctx: Context, steps: int = 3) -> str:
 
 @server.tool()
 async def hang() -> str:
-    """Never answer; note on standard error when nobody waits any more."""
+    """Never answer; note on standard error when it was called and when nobody waits any more."""
+    print("called!", file=sys.stderr, flush=True)
     try:
         await anyio.sleep_forever()
     finally:

@@ -42,6 +42,19 @@ async def eventually(
             await asyncio.sleep(0.01)
 
 
+async def cut_off(
+    act: Callable[[float], Awaitable[_T]], has_begun: Callable[[], object], *, seconds: float = 0.3
+) -> _T:
+    """What comes of something that is ended after some seconds, long enough to begin on this machine."""
+    while not has_begun():
+        assert seconds < 60, "it never began"
+        done = await act(seconds)
+        if has_begun():
+            return done
+        seconds *= 4
+    raise AssertionError("it had begun before")
+
+
 async def _found(answer: object) -> object:
     return await answer if isinstance(answer, Awaitable) else answer
 

@@ -70,7 +70,7 @@ async def test_lines_of_a_descriptor_end_with_it_and_the_last_needs_no_end():
 
 
 async def test_messages_go_both_ways_and_the_end_is_none():
-    async with _connection() as (lines, other), asyncio.timeout(5):
+    async with _connection() as (lines, other), asyncio.timeout(50):
         other.send(to_line({"a": 1}) + b'{"a":')
         assert lines.write({"b": [1, 2]})
         assert await lines.read(_decode) == {"a": 1}
@@ -94,7 +94,7 @@ _BAD = (
 
 @pytest.mark.parametrize("sent", _BAD)
 async def test_line_that_is_cut_off_too_long_or_something_else_is_an_error(sent: bytes):
-    async with _connection() as (lines, other), asyncio.timeout(5):
+    async with _connection() as (lines, other), asyncio.timeout(50):
         other.send(sent)
         other.shutdown(socket.SHUT_WR)
         with pytest.raises(BadLine):
@@ -102,7 +102,7 @@ async def test_line_that_is_cut_off_too_long_or_something_else_is_an_error(sent:
 
 
 async def test_line_after_a_bad_one_is_read():
-    async with _connection() as (lines, other), asyncio.timeout(5):
+    async with _connection() as (lines, other), asyncio.timeout(50):
         other.send(b'noise\n{"a": 1}\n')
         with pytest.raises(BadLine):
             await lines.read(_decode)
@@ -110,7 +110,7 @@ async def test_line_after_a_bad_one_is_read():
 
 
 async def test_sender_waits_while_the_other_end_does_not_read():
-    async with _connection() as (lines, other), asyncio.timeout(5):
+    async with _connection() as (lines, other), asyncio.timeout(50):
         sending = asyncio.ensure_future(lines.send({"text": "x" * 4_000_000}))
         await asyncio.sleep(0)
         assert not sending.done()
@@ -130,7 +130,7 @@ async def test_connection_whose_other_end_stopped_reading_is_given_up():
 
 
 async def test_end_that_is_gone_is_written_nothing():
-    async with _connection() as (lines, other), asyncio.timeout(5):
+    async with _connection() as (lines, other), asyncio.timeout(50):
         other.close()
         assert await lines.read(_decode) is None
         with pytest.raises(OSError):

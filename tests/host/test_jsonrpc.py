@@ -97,7 +97,7 @@ async def test_requests_of_the_other_end_are_answered_at_once_refused_or_taken_b
     assert bench.sent[0] == {"jsonrpc": "2.0", "id": 0, "result": [{"n": 0}]}
     assert bench.sent[1]["error"]["code"] == METHOD_NOT_FOUND
     bench.peer.take({"method": "$/cancel", "params": {"id": 2}})
-    await asyncio.wait_for(bench.cancelled.wait(), 5)
+    await asyncio.wait_for(bench.cancelled.wait(), 50)
 
 
 async def test_what_waits_when_the_connection_is_closed_gets_its_error():

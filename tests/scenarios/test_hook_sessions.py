@@ -339,13 +339,16 @@ async def test_background_hooks_end_with_the_session(tmp_path: Path):
 
 
 async def test_hooks_that_run_are_events_but_the_hosts_own_are_not(tmp_path: Path):
-    command = "echo half; sleep 1.2; echo whole"
+    command = "echo half; until [ -e go ]; do sleep 0.02; done; echo whole"
     settings = {"Stop": _command(command, statusMessage="looking")}
     async with hooked(tmp_path, [says("Hello.")], settings=settings) as session:
         session.listen("Stop")
-        await session.prompt()
+        turn = asyncio.create_task(session.prompt())
+        await eventually(lambda: session.channel.of(HookProgressed))
+        (tmp_path / "go").touch()
+        await turn
     (started,) = session.channel.of(HookStarted)
-    (progressed,) = session.channel.of(HookProgressed)
+    progressed = session.channel.of(HookProgressed)[0]
     (ran,) = session.channel.of(HookRun)
     assert (started.name, started.event, started.status_message) == ("Stop", "Stop", "looking")
     assert (progressed.id, progressed.stdout) == (started.id, "half\n")

@@ -10,7 +10,7 @@ from typing import Any, Self
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 
-_LAST_WORDS = 0.1
+_LAST_WORDS = 0.5
 _GRACE = 0.5
 _REPORT_EVERY = 1.0
 _MOST_COMPLAINTS = 64 * 1024

@@ -32,7 +32,7 @@ async def _client(
         command=sys.executable, args=["-m", "bridle", "mcp", "serve"], env=program.env, cwd=program.project
     )
     async with (
-        asyncio.timeout(40),
+        asyncio.timeout(100),
         Client(how, mode=mode, elicitation_callback=None if says is None else elicit) as client,
     ):
         yield client, asked

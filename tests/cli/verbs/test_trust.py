@@ -111,7 +111,7 @@ async def test_a_person_is_asked(program: Program, answer: bytes, trusted: bool)
         stderr=subprocess.PIPE,
     )
     os.write(leader, answer)
-    out, err = await asyncio.to_thread(process.communicate, timeout=20)
+    out, err = await asyncio.to_thread(process.communicate, timeout=100)
     os.close(leader)
     os.close(follower)
     assert (process.returncode, err) == (0 if trusted else 1, b"")

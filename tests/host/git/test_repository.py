@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.host.git.repository import GitSnapshot, current_branch, find_root, snapshot
+from tests.fakes.processes import cut_off
 
 
 @pytest.fixture
@@ -177,8 +178,8 @@ async def test_output_without_end_is_not_read_to_the_end(repo: Path, tmp_path: P
 async def test_a_slow_git_is_left_out_and_ended(repo: Path, tmp_path: Path):
     mark, env = fake_git(tmp_path, 'echo $$ >> "$MARK"; sleep 600; true')
 
-    async with asyncio.timeout(50):
-        seen = await snapshot(str(repo), env, seconds=0.3)
+    async with asyncio.timeout(100):
+        seen = await cut_off(lambda seconds: snapshot(str(repo), env, seconds=seconds), mark.exists)
 
     assert seen == GitSnapshot(root=str(repo), branch="main")
     assert_gone(mark)

@@ -127,7 +127,7 @@ async def test_python_and_several_requests_at_once_come_through(place: FakePlace
         "import concurrent.futures, os, urllib.request, sys\n"
         "def ask(n):\n"
         "    request = urllib.request.Request(f'{sys.argv[1]}/{n}', headers={'X-Key': os.environ['TOKEN']})\n"
-        "    return urllib.request.urlopen(request, timeout=10).read()\n"
+        "    return urllib.request.urlopen(request, timeout=50).read()\n"
         "with concurrent.futures.ThreadPoolExecutor(4) as pool:\n"
         "    print(set(pool.map(ask, range(8))))\n"
     )

@@ -14,7 +14,7 @@ from tests.fakes.proxy import FakeProxy
 _FETCH = """
 import os, sys, urllib.request
 try:
-    print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode(), end="")
+    print(urllib.request.urlopen(sys.argv[1], timeout=50).read().decode(), end="")
 except OSError as error:
     print(getattr(error, "code", type(error).__name__), end="")
 """

@@ -150,7 +150,7 @@ async def test_command_does_not_run_when_the_session_is_gone(place: FakePlace):
         extra_groups=[],
         cwd="/",
         check=False,
-        timeout=10,
+        timeout=100,
     )
     assert (done.returncode, done.stdout) == (125, "")
     assert "did not run" in done.stderr

@@ -320,7 +320,7 @@ async def test_a_script_before_the_command_leaves_no_secret(judged: FakeJudged, 
         argv, cwd=str(judged.project), env=judged.env, output_file=str(tmp_path / "out"),
         view=judged.view("read", readable=(str(script),)), command="env",
     )  # fmt: skip
-    assert await judged.shells.follow(shell, timeout=20) == "ended"
+    assert await judged.shells.follow(shell, timeout=100) == "ended"
     said = (tmp_path / "out").read_text()
     assert KEY not in said and said.endswith("C.UTF-8\n")
     judged.shells.release(shell, keep_output=False)

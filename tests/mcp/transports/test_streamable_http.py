@@ -192,11 +192,17 @@ async def test_interrupted_call_closes_its_stream_where_there_was_no_handshake()
 
     async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.2):
-                    await servers.call("s", "echo", {})
+            calling = asyncio.create_task(servers.call("s", "echo", {}))
+            await eventually(lambda: "tools/call" in endpoint.methods())
+            await _interrupt(calling)
             await endpoint.left.wait()
         assert "notifications/cancelled" not in endpoint.methods()
+
+
+async def _interrupt(calling: "asyncio.Task[Any]") -> None:
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
 
 
 async def test_interrupted_call_is_told_where_there_was_a_handshake():
@@ -210,9 +216,9 @@ async def test_interrupted_call_is_told_where_there_was_a_handshake():
         asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await servers.call("s", "echo", {})
+        calling = asyncio.create_task(servers.call("s", "echo", {}))
+        await eventually(lambda: "tools/call" in endpoint.methods())
+        await _interrupt(calling)
         await eventually(lambda: "notifications/cancelled" in endpoint.methods())
 
 

@@ -154,7 +154,7 @@ def ask_chains(path: Path, *profile: str) -> list[str]:
     blocked = "import sys; sys.path.insert(0, sys.argv.pop(1));"
     blocked += "" if any(path.iterdir()) else "sys.modules['botocore'] = sys.modules['google'] = None;"
     command = [sys.executable, "-W", "ignore", "-c", f"{blocked}\n{_ASK}", str(path), *profile]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
     return done.stdout.splitlines()
 
 

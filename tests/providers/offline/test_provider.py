@@ -166,7 +166,7 @@ asyncio.run(main())
 print([name for name in ("difflib", "bridle.providers.offline.repair", "http.client") if name in sys.modules])
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
     )
 
     assert done.stdout.split("\n")[:2] == ["end_turn", "[]"], done.stderr

@@ -1,5 +1,4 @@
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -7,6 +6,10 @@ from hypothesis import strategies as st
 
 from bridle.frontends.tui.completion.candidates import Candidates
 from bridle.frontends.tui.completion.fuzzy import match
+from tests.permissions.counted import counted
+
+_MOST_CALLS = 250_000
+"""About 50 ms on a slow machine."""
 
 
 def _best(query: str, *texts: str) -> str:
@@ -62,36 +65,19 @@ def test_any_query_on_any_texts(query: str, texts: list[str]):
         assert found == query or found.lower() == query.lower() or not found.isascii()
 
 
-def test_fifty_thousand_files_are_searched_within_fifty_milliseconds_a_key():
+def test_fifty_thousand_files_are_searched_with_bounded_work_for_each_key():
+    """`make bench` measures the time."""
     chance = random.Random(4)
-    words = [
-        "src",
-        "test",
-        "lib",
-        "core",
-        "engine",
-        "session",
-        "render",
-        "markdown",
-        "table",
-        "index",
-        "main",
-        "user",
-        "config",
-        "parser",
-        "token",
-    ]
+    words = "src test lib core engine session render markdown table index main user config parser token"
+    names = words.split()
 
     def path() -> str:
-        folders = (chance.choice(words) + str(chance.randint(0, 30)) for _ in range(chance.randint(2, 5)))
-        return f"{'/'.join(folders)}/{chance.choice(words)}_{chance.choice(words)}.py"
+        folders = (chance.choice(names) + str(chance.randint(0, 30)) for _ in range(chance.randint(2, 5)))
+        return f"{'/'.join(folders)}/{chance.choice(names)}_{chance.choice(names)}.py"
 
     candidates = Candidates([path() for _ in range(50_000)])
-    spent: list[float] = []
     for query in ("rendermark", "sessmain.p", "e"):
         for size in range(1, len(query) + 1):
-            started = time.thread_time()
-            assert candidates.search(query[:size])
-            spent.append(time.thread_time() - started)
-    # The median is what typing feels like; single keys may meet the garbage collector or a busy machine.
-    assert sorted(spent)[len(spent) // 2] < 0.05
+            with counted() as work:
+                assert candidates.search(query[:size])
+            assert work.calls < _MOST_CALLS
