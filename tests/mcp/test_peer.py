@@ -12,6 +12,7 @@ from bridle.mcp.peer import Answerer, make_peer
 from bridle.mcp.transports.base import Receiver
 from bridle.types.errors import McpError
 from tests.fakes.processes import eventually
+from tests.fakes.virtual_time import virtual_time
 
 
 class FakeTransport:
@@ -129,6 +130,7 @@ async def test_silence_is_given_up_and_the_server_told():
     bench.answer(0, late=True)
 
 
+@virtual_time()
 async def test_progress_keeps_a_call_alive_only_so_long():
     bench = Bench()
     asked = asyncio.create_task(

@@ -8,6 +8,7 @@ from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.types.errors import ConfigError
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.proxy import FakeProxy
+from tests.fakes.virtual_time import virtual_time
 
 BODY = b'{"model": "m"}'
 
@@ -166,6 +167,7 @@ async def test_silence_is_a_fault_after_its_limit():
         assert caught.value.reason == "idle"
 
 
+@virtual_time(quiet=0.05)
 async def test_a_reader_that_takes_its_time_is_not_the_services_silence():
     async with MessagesServer([step(body="x" * 2_000_000)]) as server, client_for() as client:
         size = 0

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -154,7 +155,9 @@ BUILTINS = frozenset(_output(["bash", "-c", "compgen -b"]).split())
 @cache
 def _told(name: str) -> Mapping[str, str]:
     """What a program, or bash of what is built into it, says about its options."""
-    program = shutil.which(name) or shutil.which(OTHER_NAMES.get(name, name))
+    # Beside the Python of the tests are programs that packages bring, such as rg.
+    places = f"{os.environ['PATH']}:{os.path.dirname(sys.executable)}"
+    program = shutil.which(name, path=places) or shutil.which(OTHER_NAMES.get(name, name))
     if program is None and name not in BUILTINS:
         pytest.skip(f"{name} is not installed")
     return _read_help(_output([program, "--help"] if program else ["bash", "-c", f"{name} --help"]))
