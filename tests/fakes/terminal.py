@@ -34,6 +34,7 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
+_LOOK_AGAIN = 0.2
 ANSWERS = {
     "\x1b[?u": b"\x1b[?0u",
     "\x1b[?2026$p": b"\x1b[?2026;2$y",
@@ -273,12 +274,16 @@ class PtyProgram:
             asyncio.get_running_loop().remove_writer(self._master)
 
     async def until(self, holds: Callable[[Emulator], object], *, seconds: float = 60) -> None:
-        """Wait until the screen satisfies a condition; the failure shows the screen."""
+        """Wait until the screen satisfies a condition; the failure shows the screen.
+
+        Conditions may look at servers and files too, which change without the screen.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while not holds(self.emulator):
                     self._changed.clear()
-                    await self._changed.wait()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
         except TimeoutError:
             shown = "\n".join(self.emulator.rows).rstrip()
             raise AssertionError(f"the screen never got there; it shows:\n{shown}") from None
