@@ -74,7 +74,7 @@ async def test_cancelling_the_wait_ends_the_program_and_its_children(tmp_path: P
     assert not is_running(child)
 
 
-async def test_what_is_asked_to_end_has_its_grace_and_is_killed_after_it(tmp_path: Path):
+async def test_what_ignores_a_polite_request_is_killed_after_the_grace(tmp_path: Path):
     """R6"""
     tidies = begin(f"trap 'exit 7' TERM; echo 1 > {tmp_path}/up; while :; do sleep 0.01; done", tmp_path)
     await eventually(lambda: read_number(tmp_path / "up"))
