@@ -82,9 +82,13 @@ compadd() { local -a offered=("${@:2}")
 _describe() { local -a offered=(${${(P)2}%%:*}); print -rl -- ${(M)offered:#${PREFIX}*} }
 _files() { }
 compset() { PREFIX=${PREFIX#*=} }
-line=$2; words=(${(z)line}); [[ $line == *' ' ]] && words+=("")
-CURRENT=${#words}; PREFIX=$words[CURRENT]
-_bridle
+shift
+for line in "$@"; do
+    print -r -- "$line"
+    (words=(${(z)line}); [[ $line == *' ' ]] && words+=("")
+    CURRENT=${#words}; PREFIX=$words[CURRENT]
+    _bridle | grep . | LC_ALL=C sort; print)
+done
 """
 
 
@@ -92,12 +96,12 @@ async def test_zsh_completes(tmp_path: Path):
     if (zsh := shutil.which("zsh")) is None:
         pytest.skip("zsh is not installed")
     script = await _script(tmp_path, "zsh")
-    for line, expected in _CASES:
-        done = subprocess.run(
-            [zsh, "-f", "-c", _ZSH, "zsh", str(script), line],
-            cwd=tmp_path, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert (sorted(done.stdout.split()), done.stderr) == (expected, ""), line
+    done = subprocess.run(
+        [zsh, "-f", "-c", _ZSH, "zsh", str(script), *(line for line, _ in _CASES)],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    shown = "".join("\n".join([line, *expected, "", ""]) for line, expected in _CASES)
+    assert (done.stdout, done.stderr) == (shown, "")
 
 
 async def test_fish_completes(tmp_path: Path):
