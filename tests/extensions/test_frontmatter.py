@@ -34,7 +34,7 @@ def test_header_reads_lists_and_objects():
 
 def test_broken_header_leaves_the_body_and_names_the_line():
     front = read("---\nname: fine\ndescription: [never closed\n---\nThe body")
-    assert front.values == {}
+    assert front.values == {"name": "fine", "description": "[never closed"}
     assert front.body == "The body"
     assert front.problem is not None
     assert str(front.problem).startswith("SKILL.md:")
@@ -95,9 +95,9 @@ def test_words_that_yaml_takes_for_something_else_are_words(words: str):
     assert front.values == {"name": "a", "description": words, "maxTurns": 7, "tools": ["Read", "Grep"]}
 
 
-def test_a_header_that_is_broken_elsewhere_stays_broken():
+def test_a_header_that_is_broken_elsewhere_keeps_the_rest():
     front = read("---\ndescription: it is: so\nhooks: {Stop: [}\n---\nbody")
-    assert front.values == {}
+    assert front.values == {"description": "it is: so", "hooks": "{Stop: [}"}
     assert front.problem is not None
 
 
@@ -175,3 +175,46 @@ def test_plain_headers_need_no_yaml():
         "assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+NOT_YAML = """\
+---
+name: reviewer
+description: Use this agent to review. Examples:
+
+<example>
+Context: The user wrote code.
+user: "Please look at it"
+</example>
+argument-hint: [file] [--deep]
+allowed-tools: Bash(git diff:*), Read
+tools: [Read, Grep]
+model: sonnet
+color: *red
+name: another
+---
+Body
+"""
+
+
+def test_a_header_that_is_not_yaml_keeps_every_key_that_can_be_read():
+    front = read_front(NOT_YAML, file="a.md")
+    assert front.body == "Body\n"
+    assert front.problem is not None
+    assert {
+        key: front.values[key] for key in ("name", "argument-hint", "allowed-tools", "model", "color")
+    } == {
+        "name": "reviewer",
+        "argument-hint": "[file] [--deep]",
+        "allowed-tools": "Bash(git diff:*), Read",
+        "model": "sonnet",
+        "color": "*red",
+    }
+    assert front.values["tools"] == ["Read", "Grep"]
+    assert front.values["description"].startswith("Use this agent to review. Examples:")
+
+
+@given(st.text(alphabet="ab:[]{}\n\t -*&!|>'\"#", max_size=200))
+def test_no_header_is_too_odd_to_be_read(header: str):
+    front = read_front(f"---\n{header}\n---\nBody", file="a.md")
+    assert all(isinstance(key, str) for key in front.values)

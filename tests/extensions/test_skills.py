@@ -70,7 +70,7 @@ def test_fork_without_an_agent_takes_the_general_one(tmp_path: Path):
 def test_broken_header_still_gives_a_skill_and_a_problem_with_its_place(tmp_path: Path):
     file = write(tmp_path / "s" / "one" / "SKILL.md", "description: [never", "The body")
     found = catalog(tmp_path, skills(tmp_path / "s"))
-    assert found.all()["one"].description == "The body"
+    assert found.all()["one"].description == "[never"
     (problem,) = found.problems
     assert (problem.file, problem.line is not None) == (str(file), True)
 

@@ -52,10 +52,9 @@ def _draw(every: Sequence[Found]) -> Agents:
     for found in every:
         if found.entry.fault and (problem := found.problem) is not None:
             problems.append(problem)
-            continue
         agent = _read(found)
         if isinstance(agent, Problem):
-            problems.append(agent)
+            problems += () if found.entry.fault else (agent,)
         elif agent is not None:
             _add(agent, agents, problems)
     return Agents(definitions=tuple(agents.values()), problems=tuple(problems))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +15,9 @@ _MOST_VALUES = 10_000
 _DEEPEST = 64
 _LINE = r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")'
 _WORDS = r"""(?m)^([A-Za-z][\w-]*:[ \t]+)([^\s"'\[{|>#][^\n]*)$"""
+_KEY = r"(?m)^[A-Za-z][\w-]*:(?=[ \t\n]|\Z)"
+_TAG = "!"
+"""What a value begins with that YAML would make an object of; no one writes such a text."""
 _NOT_YAML = "the header is not YAML"
 _SIGNS = frozenset("@`%*")
 _NOT_TEXT = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None}
@@ -31,7 +35,7 @@ class ParsedFrontmatter(Struct, frozen=True, kw_only=True):
     line: int = 1
     """The line on which the body begins."""
     problem: Problem | None = None
-    """Why the header says nothing, though there is one."""
+    """What is wrong with the header; what can be read of it counts all the same."""
 
 
 def read_front(text: str, *, file: str) -> ParsedFrontmatter:
@@ -53,6 +57,8 @@ def read_front(text: str, *, file: str) -> ParsedFrontmatter:
         # People write what they would say, colons and all, and other programs understand them.
         again, still = _yaml(quoted, file)
         values, problem = (again, None) if still is None else (values, problem)
+    if misread and problem is not None:
+        values = _key_by_key(header, file)
     return ParsedFrontmatter(values=values, body=body, line=line, problem=problem)
 
 
@@ -165,6 +171,24 @@ def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
     except _TooMuch:
         message = f"the header has more than {_MOST_VALUES} values, or they are nested without end"
         return {}, _problem(file, 2, message)
+
+
+def _key_by_key(header: str, file: str) -> dict[str, Any]:
+    """What can be read of a header that is not YAML as a whole, as other programs read it.
+
+    Each name begins a part. One that is no YAML is taken as the text that it is; the first of two wins.
+    """
+    values: dict[str, Any] = {}
+    starts = [found.start() for found in re.finditer(_KEY, header)]
+    for start, end in pairwise([*starts, len(header)]):
+        part = header[start:end]
+        name, _, rest = part.partition(":")
+        read, problem = _yaml(part, file)
+        if problem is None and name in read:
+            values.setdefault(name, read[name])
+        elif not rest.lstrip().startswith(_TAG):
+            values.setdefault(name, rest.strip())
+    return values
 
 
 class _TooMuch(Exception):
