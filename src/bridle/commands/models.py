@@ -165,7 +165,7 @@ def _models(context: CommandContext) -> str:
     rows = [
         f"{'*' if each.model == current else ' '} {each.value:<12} {each.model:<28} {each.window:>9,} tokens"
         f"  ${each.input_price or 0:g} in, ${each.output_price or 0:g} out per million"
-        f"{', no key' if each.key == 'missing' else ''}"
+        f"{', no key' if each.key == 'missing' else f' · {each.advice}'}"
         for each in model_choices(context)
     ]
     return "\n".join([f"The model is {current}.", *rows])

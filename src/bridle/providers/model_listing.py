@@ -42,6 +42,36 @@ class ModelListing(Struct, frozen=True, kw_only=True):
     """False when `availableModels` leaves it out."""
     label: str = ""
 
+    @property
+    def advice(self) -> str:
+        """What it is good for, in a few words."""
+        if self.key == "missing":
+            return "no key: /login adds one"
+        if self.label:
+            return self.label
+        if "tools" not in self.capabilities:
+            return "no tools: it can talk, not work"
+        family = next((words for name, words in _GOOD_FOR if name in self.model), "")
+        if family or self.input_price is None:
+            return family or "price not known"
+        if not self.input_price and not self.output_price:
+            return "free of charge"
+        return next(words for most, words in _BY_PRICE if self.input_price <= most)
+
+
+_GOOD_FOR = (
+    ("claude-fable", "the hardest problems; the most expensive"),
+    ("claude-opus", "hard problems and long tasks"),
+    ("claude-sonnet", "everyday coding: quick and capable"),
+    ("claude-haiku", "small edits and quick questions; the cheapest"),
+)
+_BY_PRICE = (
+    (0.5, "small edits and quick questions; cheap"),
+    (3.0, "everyday coding"),
+    (float("inf"), "hard problems; expensive"),
+)
+"""What models of other vendors are usually good for, by their price."""
+
 
 class Choice(Struct, frozen=True, kw_only=True):
     """What bears on which models there are."""

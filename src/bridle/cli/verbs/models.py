@@ -1,7 +1,6 @@
 """`bridle models`: which models there are, what they cost, whether they answer, and who takes over."""
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,16 +13,12 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.providers import catalog, fallbacks, gateway, vendors
 from bridle.providers.model_listing import Choice, ModelListing, offer, offers
 from bridle.providers.nearest import did_you_mean_model
+from bridle.session.model_check import ask_once
 from bridle.session.model_choices import choose_fallbacks
-from bridle.session.parts.provider import provider_of
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
-from bridle.types.block import text_of
 from bridle.types.errors import UsageError
-from bridle.types.history import History
-from bridle.types.model import Completed, ModelRequest, ToolDefinition
 from bridle.types.nearest import did_you_mean
-from bridle.types.usage import Usage
 
 _PASSED_ON = tuple(name.lstrip("-") for name in PASSED_ON)
 
@@ -84,49 +79,8 @@ def test_model(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     setup, name = _set_up(given, env), given.text("name")
     model = setup.model if name is None else catalog.resolve(name, setup.env, own=_choice(setup).own)
-    output = asyncio.run(_ask(setup, model))
-    if given.on("json"):
-        return say(_pretty(output))
-    called = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
-    parts = [
-        f"{model} answered in {output['seconds']:.1f} s",
-        called[output["called"]],
-        _dollars(output["usd"]),
-    ]
-    return tell(", ".join(part for part in parts if part))
-
-
-async def _ask(setup: Setup, model: str) -> dict[str, Any]:
-    """One request with a tool, and what came of it."""
-    own = _choice(setup).own
-    known = catalog.find(model, own)
-    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-    tool: ToolDefinition = {"name": "report", "description": "Report a word.", "input_schema": schema}
-    request = ModelRequest(
-        model=model,
-        history=History.of({"role": "user", "content": "Call the tool `report` with the word ready."}),
-        tools=(tool,) if known.tools and known.dialect != "offline" else (),
-        max_tokens=min(1024, known.max_output),
-        cache=False,
-    )
-    provider = provider_of(setup.config, {**setup.env, "CLAUDE_CODE_MAX_RETRIES": "1"}, model)
-    begun = time.monotonic()
-    try:
-        async for event in provider.stream(request):
-            if isinstance(event, Completed):
-                content = event.message["content"]
-                called = any(block["type"] == "tool_use" for block in content)
-                usage = Usage.from_api(event.message["usage"])
-                return {
-                    "model": model,
-                    "seconds": round(time.monotonic() - begun, 3),
-                    "called": called if request.tools else None,
-                    "text": text_of(content)[:200],
-                    "usd": catalog.cost(known, usage) if known.priced else None,
-                }
-    finally:
-        await provider.close()
-    raise UsageError(f"{model} gave no answer")
+    answer = asyncio.run(ask_once(setup.config, setup.env, model))
+    return say(_pretty(msgspec.to_builtins(answer))) if given.on("json") else tell(str(answer))
 
 
 def show_chain(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -180,10 +134,6 @@ def _price(link: Mapping[str, Any]) -> str:
     if link["input_price"] is None:
         return "price not known"
     return f"${link['input_price']:g} in, ${link['output_price']:g} out per million tokens"
-
-
-def _dollars(amount: float | None) -> str:
-    return "price not known" if amount is None else f"${amount:.6f}"
 
 
 def _count(tokens: int) -> str:

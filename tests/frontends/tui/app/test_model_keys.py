@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.messages_server import step
 from tests.frontends.tui.app.session import bridle
 
 
@@ -15,3 +16,16 @@ async def test_a_key_of_another_vendor_leads_to_its_models(tmp_path: Path):
         await terminal.until_text("use and save")
         terminal.type("/gpt-5.5")
         await terminal.until_text("openai/gpt-5.5")
+
+
+async def test_model_says_what_each_is_good_for_and_t_sends_a_test_call(tmp_path: Path):
+    async with bridle(tmp_path, [step("ready")], size=(100, 30)) as terminal:
+        await terminal.ready()
+        await terminal.say("/model")
+        await terminal.until(lambda screen: "everyday coding" in screen.text and "t test" in screen.text)
+        terminal.type("t")
+        await terminal.until_text("claude-sonnet-5-5 answered in")
+        assert "it did not call the tool" in terminal.emulator.text
+        assert terminal.asked[-1]["tools"][0]["name"] == "report"
+        terminal.type("\x1b")
+        await terminal.ready()

@@ -3,10 +3,11 @@ from typing import Any
 import pytest
 
 from bridle.frontends.tui.screens.actions import CopyText, SaveText
-from bridle.frontends.tui.screens.choices.model import ChooseModel, ModelView
+from bridle.frontends.tui.screens.choices.model import ChooseModel, ModelView, TryModel
 from bridle.frontends.tui.screens.choices.output_style import ChooseStyle, StyleRow, styles_view
 from bridle.frontends.tui.screens.choices.theme import ChooseTheme, ThemeView
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
+from bridle.types.command import Says
 from tests.frontends.tui.screens.offered import offered
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
@@ -52,6 +53,18 @@ def test_left_and_right_change_the_effort_where_the_model_knows_it():
 
 def test_s_takes_a_model_for_this_session_only():
     assert _models().press("s").value == ChooseModel(id="m-small", session_only=True)
+
+
+def test_t_sends_a_test_call_and_shows_what_came_of_it():
+    asked: list[Any] = []
+    view = ModelView(_MODELS, current="m-small", do=asked.append)
+    shown = Showing(view).press("t")
+    assert asked == [TryModel("m-small")] and "Testing…" in shown.text
+    view.tell(Says("m-small answered in 0.4 s, it called the tool, $0.000012"))
+    assert "answered in 0.4 s" in shown.text
+    assert "answered" not in shown.press("up").text
+    view.tell(Says("no key", is_error=True))
+    assert "no key" in shown.press("down").text
 
 
 def test_models_can_be_searched_by_their_ids():

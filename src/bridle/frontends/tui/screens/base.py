@@ -48,10 +48,10 @@ def renewed(
     return OpenScreen(sheet, renew, tell)
 
 
-def fixed(view: View[Any]) -> OpenScreen:
+def fixed(view: View[Any], *, tell: Callable[[Says], None] | None = None) -> OpenScreen:
     """A view in which nothing changes while it is open."""
 
     async def renew() -> None:
         """Nothing in it changes while it is open."""
 
-    return OpenScreen(view, renew)
+    return OpenScreen(view, renew, tell)

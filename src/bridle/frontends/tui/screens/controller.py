@@ -188,6 +188,7 @@ class ScreenController:
     async def _do(self, wish: Any) -> CommandResult:
         """What was chosen, as the command that does it or as something only a terminal can do."""
         from bridle.frontends.tui.screens import actions
+        from bridle.frontends.tui.screens.choices.model import TryModel
         from bridle.frontends.tui.screens.commands import commands_for
         from bridle.frontends.tui.screens.conversation.rewind import Rewind
         from bridle.frontends.tui.screens.extensions.mcp import LogIn, LogOut
@@ -196,6 +197,8 @@ class ScreenController:
         match wish:
             case MessageAgent(id=id, text=text):
                 return await self._message_agent(id, text)
+            case TryModel(id=model):
+                return await self._test_model(model)
             case LogIn(name=name):
                 return await self._log("login", name)
             case LogOut(name=name):
@@ -219,6 +222,15 @@ class ScreenController:
             case _:
                 return await self._run_all(commands_for(wish))
         return Says()
+
+    async def _test_model(self, model: str) -> CommandResult:
+        from bridle.session.model_check import ask_once
+
+        context = self._context()
+        try:
+            return Says(str(await ask_once(context.settings.config(), context.env, model)))
+        except BridleError as error:
+            return Says(str(error), is_error=True)
 
     async def _message_agent(self, agent_id: str, text: str) -> CommandResult:
         """Hand a message of the user to an agent."""

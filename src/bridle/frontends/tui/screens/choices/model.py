@@ -14,10 +14,15 @@ from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Key
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
 from bridle.frontends.tui.widgets.page import page, room
+from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item, Picker
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.frontends.tui.widgets.text_field import Signal
 from bridle.providers.model_listing import ModelListing
+from bridle.types.command import Says
+
+_MOST_RESULT = 4
+"""Rows for what came of a test call."""
 
 
 class ChooseModel(Struct, frozen=True, kw_only=True):
@@ -26,6 +31,12 @@ class ChooseModel(Struct, frozen=True, kw_only=True):
     """None leaves it to the model's own default."""
     session_only: bool = False
     """Do not save it for later sessions."""
+
+
+class TryModel(Struct, frozen=True):
+    """Send one small request to a model."""
+
+    id: str
 
 
 class ChooseEffort(Struct, frozen=True):
@@ -57,8 +68,14 @@ class ModelView:
     is_full = False
     refresh = None
 
-    def __init__(self, models: Sequence[ModelListing], *, current: str, effort: str | None = None) -> None:
+    def __init__(
+        self, models: Sequence[ModelListing], *, current: str, effort: str | None = None, do: Do = nothing
+    ) -> None:
         self._current = current
+        self._do = do
+        self._tested = ""
+        """The model that is or was tested."""
+        self._result = Says()
         self._effort = effort
         at = next((index for index, row in enumerate(models) if row.value == current), 0)
         self._list = Picker([_item(row, current) for row in models], selected=at, empty="no models")
@@ -73,7 +90,7 @@ class ModelView:
         effort: list[Hint] = [(_EFFORT, "effort")] if self._efforts else []
         hints: list[Hint] = [(ACCEPT, "use and save"), (CLOSE, "cancel")]
         if not self._list.is_filtering:
-            hints[1:1] = [*effort, (_SESSION, "this session only")]
+            hints[1:1] = [*effort, (_SESSION, "this session only"), (_TEST, "test")]
         named = spoken(hints, keys, self.contexts)
         return page(
             "Model", [*rows, *about], width=width, height=height, hints=named, cursor=cursor, full=False
@@ -83,6 +100,9 @@ class ModelView:
         if not self._list.is_filtering:
             if action in _SESSION.actions:
                 return self._chosen(session_only=True)
+            if action is None and str(key) == _TEST:
+                self._test()
+                return None
             if action in _STEPS:
                 self._change_effort(_STEPS[action])
                 return None
@@ -96,6 +116,15 @@ class ModelView:
 
     def paste(self, text: str) -> None:
         self._list.paste(text)
+
+    def tell(self, said: Says) -> None:
+        """Show what came of the test call."""
+        self._result = said
+
+    def _test(self) -> None:
+        if (row := self._list.current) is not None:
+            self._tested, self._result = row.value, Says()
+            self._do(TryModel(row.model))
 
     @property
     def _efforts(self) -> tuple[str, ...]:
@@ -122,7 +151,15 @@ class ModelView:
             lines += paragraph(row.model, width, MUTED)[:2]
         if row.efforts:
             lines += cells.wrap(self._effort_line(row.efforts), width)
+        if row.value == self._tested:
+            lines += self._test_rows(width)
         return lines
+
+    def _test_rows(self, width: int) -> list[Line]:
+        if not self._result.text:
+            return [(Span("Testing…", style("spinner")),)]
+        color = "error" if self._result.is_error else "success"
+        return paragraph(self._result.text, width, style(color))[:_MOST_RESULT]
 
     def _effort_line(self, efforts: Sequence[str]) -> Line:
         spans = [Span("effort ", MUTED)]
@@ -137,6 +174,7 @@ class ModelView:
         return tuple(spans)
 
 
+_TEST = "t"
 _SESSION = BoundKey(("modelPicker:thisSessionOnly",))
 _EFFORT = (BoundKey(("modelPicker:decreaseEffort",)), BoundKey(("modelPicker:increaseEffort",)))
 _STEPS = {"modelPicker:decreaseEffort": -1, "modelPicker:increaseEffort": 1}
@@ -146,4 +184,5 @@ def _item(row: ModelListing, current: str) -> Item[ModelListing]:
     # A price of nothing is a price that is not known.
     price = f"${row.input_price:g} / ${row.output_price:g}" if row.input_price and row.output_price else ""
     sign = Span("✓" if row.value == current else " ", style("success"))
-    return Item(value=row, label=row.value, facts=(f"{row.window // 1000:,}k", price), sign=sign)
+    window = f"{row.window // 1000:,}k"
+    return Item(value=row, label=row.value, facts=(window, price), detail=row.advice, sign=sign)

@@ -25,11 +25,11 @@ _MOST_MEASURED = 20
 
 async def open_model(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """The models to choose from."""
-    del screen
     choices = model_choices(context)
     current = next((each.value for each in choices if each.model == context.session.state.model), "")
     effort = context.runtime.asking.effort
-    return fixed(ModelView(choices, current=current, effort=effort))
+    view = ModelView(choices, current=current, effort=effort, do=screen.do)
+    return fixed(view, tell=view.tell)
 
 
 async def open_effort(context: CommandContext, screen: ScreenContext) -> OpenScreen:
