@@ -1,5 +1,6 @@
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from bridle.config.problems import line_numbers
 from bridle.config.schema import Settings
 from bridle.config.validate import check, parse, validate
+from tests.frontends.tui.app.session import bridle
 
 FILE = "/home/me/.claude/settings.json"
 
@@ -206,3 +208,17 @@ def test_every_value_has_a_line(values: dict, indent: int | str | None):
 
 def test_of_equal_keys_the_line_of_the_last_counts():
     assert line_numbers('{"a": 1,\n"b": {},\n"a": 2}')[("a",)] == 3
+
+
+@pytest.mark.parametrize("key", ["modle", "Model", "modl", "modell", "nodel"])
+def test_a_key_that_is_one_slip_away_from_a_setting_is_named_and_others_are_left_alone(key: str):
+    values: dict[str, Any] = {"newKey": 1, key: "opus", "x": 2}
+    _, problems = validate(values, file=FILE, text=f'{{\n"{key}": "opus"}}')
+    told = {problem.key: problem for problem in problems}
+    assert told[key].message.endswith("did you mean model?") and told[key].line == 2
+    assert "newKey" not in told and "x" not in told
+
+
+async def test_a_misspelled_setting_is_named_at_the_start(tmp_path: Path):
+    async with bridle(tmp_path, size=(200, 24), settings={"modle": "opus"}) as terminal:
+        await terminal.until_text("did you mean model?")

@@ -14,7 +14,7 @@ from bridle.config.schema import Settings, settings_of
 from bridle.config.source_limits import CHANGED, SHARED, counting_untrusted, permitted, without
 from bridle.config.sources import Inputs, Layer, SettingsFile, places, read
 from bridle.config.unsupported_settings import without_effect
-from bridle.config.validate import check
+from bridle.config.validate import check, misspelled
 from bridle.config.variables import only_when_trusted
 from bridle.host import paths
 from bridle.types.errors import ConfigError
@@ -274,7 +274,7 @@ def _read_layer(
         reason = next((reason for path, reason in wrong if path[0] == "policyHelper"), "it cannot be used")
         raise ConfigError(f"policyHelper in {place.path}: {reason}.")
     values, refused = permitted(values, layer.source)
-    faults = (*wrong, *refused, *without_effect(values))
+    faults = (*wrong, *refused, *without_effect(values), *misspelled(values))
     problems = located(faults, file=layer.path, text=layer.text)
     return Layer(layer.source, layer.path, values, layer.text), problems
 

@@ -1,7 +1,7 @@
 """Checks a settings file and leaves out exactly what is wrong with it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -49,7 +49,7 @@ def parse(data: bytes, *, file: str) -> tuple[dict[str, Any], str, Problem | Non
 def validate(values: dict[str, Any], *, file: str, text: str) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """The values without those that are wrong, and what was wrong with them."""
     clean, faults = check(values)
-    return clean, located(faults, file=file, text=text)
+    return clean, located((*faults, *misspelled(values)), file=file, text=text)
 
 
 def check(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[Fault, ...]]:
@@ -57,6 +57,15 @@ def check(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     faults: list[Fault] = []
     clean = _clean_fields(values, TYPES, (), faults)
     return clean if faults else values, tuple(faults)
+
+
+def misspelled(values: dict[str, Any]) -> Iterator[Fault]:
+    """Keys that are one slip away from a setting; others may be of newer releases or other programs."""
+    for key in values.keys() - TYPES.keys():
+        from bridle.types.nearest import is_slip  # Only a wrong name needs it.
+
+        if meant := next((name for name in TYPES if is_slip(key, name)), None):
+            yield (key,), f"unknown setting, which has no effect: did you mean {meant}?"
 
 
 def _clean(value: Any, expected: Any, path: KeyPath, faults: list[Fault]) -> Any:

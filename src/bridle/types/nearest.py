@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 _LEAST_ALIKE = 0.7
 _UNFINISHED = 0.8
 _SHORTEST_BEGINNING = 2
+_SHORTEST_SLIP = 4
 
 
 def nearest(word: str, known: Iterable[str], *, most: int = 1) -> list[str]:
@@ -36,6 +37,17 @@ def did_you_mean(word: str, known: Iterable[str], *, prefix: str = "", most: int
 def question(names: Sequence[str]) -> str:
     """The question itself."""
     return f": did you mean {' or '.join(names)}?" if names else ""
+
+
+def is_slip(word: str, name: str) -> bool:
+    """Whether a word is a name with one letter too many, too few, wrong or swapped, or in other capitals."""
+    one, other = sorted((word.lower(), name.lower()), key=len)
+    if len(other) < _SHORTEST_SLIP or len(other) - len(one) > 1:
+        return False
+    if one == other or _is_swapped(one, other):
+        return True
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    return one[at + (len(one) == len(other)) :] == other[at + 1 :]
 
 
 def _is_swapped(one: str, other: str) -> bool:
