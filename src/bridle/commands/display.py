@@ -12,7 +12,8 @@ from bridle.host.paths import config_home, display_path
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
-_THEMES = ("auto", "dark", "light", "dark-daltonized", "light-daltonized", "dark-ansi", "light-ansi")
+_KINDS = ("", "-daltonized", "-high-contrast", "-ansi")
+_THEMES = ("auto", *(f"{shade}{kind}" for kind in _KINDS for shade in ("dark", "light")))
 _MOST_LINES = 20
 _TERMINALS = {
     "vscode": (

@@ -204,7 +204,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("syntaxHighlightingDisabled", ANYONE, "terminal/appearance", "No colours in code", default=False, harmless=True),
     Setting("terminalProgressBarEnabled", ANYONE, "terminal/session_view", "Progress in the terminal's tab", default=True, harmless=True),
     Setting("terminalTitleFromRename", ANYONE, "terminal/session_view", "The terminal's title shows the session's name", default=True, harmless=True),
-    Setting("theme", ANYONE, "terminal/appearance", "auto, dark, light, dark-daltonized, light-daltonized, dark-ansi, light-ansi or a theme of your own", default="dark", harmless=True),
+    Setting("theme", ANYONE, "terminal/appearance", "auto, dark or light, these with -daltonized, -high-contrast or -ansi behind them, or a theme of your own", default="auto", harmless=True),
     Setting("tui", ANYONE, "terminal/appearance", "The full screen, or lines in the terminal's scrollback", harmless=True),
     Setting("verbose", ANYONE, "terminal/session_view", "Show the output of tools in full", default=False, harmless=True),
     Setting("viewMode", ANYONE, "terminal/session_view", "View of new sessions", harmless=True),

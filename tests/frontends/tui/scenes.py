@@ -88,13 +88,13 @@ VIEWS: Sequence[Scene] = (
         [
             _opened("config", "Settings", "editorMode"),
             Look("config-search", "/theme", ["/ theme"], ["alwaysThinking"]),
-            Look("config-changed", "\r\r", ["› theme", "dark     user"]),
+            Look("config-changed", "\r\r", ["› theme", "auto     user"]),
             Look("config-usage", TAB, ["cost"]),
         ]
     ),
     _view("model", "Model", "sonnet"),
     _view("effort", "Effort"),
-    _view("theme", "Theme", "dark"),
+    _view("theme", "Theme", "Dark"),
     Scene(
         [
             _opened("mcp", "MCP servers", "✓ travel"),

@@ -287,7 +287,8 @@ class SessionView:
     def _learn(self, answer: Answer) -> None:
         """Follow the background of the terminal, where the theme is left to us."""
         screen = self._app.screen
-        if self._setup.config.settings.theme or answer.kind != "color" or not isinstance(screen, Screen):
+        is_auto = (self._setup.config.settings.theme or "auto") == "auto"
+        if not is_auto or answer.kind != "color" or not isinstance(screen, Screen):
             return
         theme = theme_of(self._setup, self._app.terminal.capabilities.background)
         if not theme.is_dark:

@@ -59,8 +59,8 @@ def test_the_transcript_names_and_obeys_the_users_keys(tmp_path: Path):
 
 def test_the_themes_name_and_obey_the_users_keys(tmp_path: Path):
     shown = Showing(ThemeView("dark", preview=lambda _: None), keymap=_keys(tmp_path))
-    assert "alt+a use · alt+c code colours off · alt+q cancel" in shown.text
-    assert "code colours on" in shown.press("ctrl+t", "alt+c").text
+    assert "alt+a use · alt+c code colors off · alt+q cancel" in shown.text
+    assert "code colors on" in shown.press("ctrl+t", "alt+c").text
     assert shown.press("alt+q").closed is not None
 
 
@@ -136,7 +136,7 @@ def test_a_key_that_is_bound_further_inside_is_not_named_for_what_it_hides():
 def test_an_action_without_a_key_has_no_hint(tmp_path: Path):
     bindings = {"ThemePicker": {"ctrl+t": None}}
     shown = Showing(ThemeView("dark", preview=lambda _: None), keymap=_keys(tmp_path, bindings))
-    assert "code colours" not in shown.text
+    assert "code colors" not in shown.text
 
 
 def test_keys_of_the_user_are_named_before_those_that_do_the_same(tmp_path: Path):
@@ -177,7 +177,7 @@ async def test_the_running_program_names_the_keys_of_the_file(tmp_path: Path):
         terminal.type("q")
         await terminal.ready()
         await terminal.say("/theme")
-        await terminal.until_text("alt+c code colours off · alt+q cancel")
+        await terminal.until_text("alt+c code colors off · alt+q cancel")
 
 
 def _keys(folder: Path, bindings: Mapping[str, Mapping[str, str | None]] = _MOVED) -> Keymap:

@@ -15,6 +15,12 @@ from bridle.frontends.tui.style.theme import (
 )
 from tests.tables import table
 
+_CONTRASTED = (
+    "muted", "subtle", "accent", "error", "warning", "success", "info", "link", "border", "prompt", "user",
+    "thinking", "tool", "suggestion", "spinner", "permission", "plan", "heading", "quote", "code", "added",
+    "removed", "line_number", "code.comment", "code.punctuation", "mode.default", "mode.plan",
+)  # fmt: skip
+
 
 @table(
     ("env", "depth"),
@@ -61,6 +67,24 @@ def test_text_can_be_read_on_the_background_of_its_theme(name: str):
     for each in ("muted", "error", "warning", "success", "added", "removed", "code.comment", "accent"):
         color = palette(name)[each]
         assert color is not None and _contrast(parse(color), background) >= 4.0, each
+
+
+@pytest.mark.parametrize("name", ["dark-high-contrast", "light-high-contrast"])
+def test_high_contrast_is_seven_to_one_for_all_text_and_on_every_band(name: str):
+    colors = palette(name)
+    background = (255, 255, 255) if name.startswith("light") else (20, 20, 20)
+    bands = {each.removesuffix(".ground") for each in colors if each.endswith(".ground")}
+    weak = {
+        each: contrast
+        for each in sorted(_CONTRASTED)
+        if (color := colors[each]) is not None and (contrast := _contrast(parse(color), background)) < 7.0
+    }
+    for each in bands:
+        text, band = colors[each], colors[f"{each}.ground"]
+        assert text is not None and band is not None
+        if (contrast := _contrast(parse(text), parse(band))) < 7.0:
+            weak[f"{each} on its band"] = contrast
+    assert weak == {}
 
 
 @pytest.mark.parametrize("name", ["dark-daltonized", "light-daltonized"])

@@ -105,6 +105,48 @@ chart.3              #7fd0e8  #0a6d8a
 """
 
 
+_HIGH_CONTRAST = """
+muted                #d0d0d0  #303030
+subtle               #b0b0b0  #404040
+accent               #ffb870  #7a2f00
+selection            #005fd7  #ffe066
+error                #ff8088  #a00010
+warning              #ffd75f  #604000
+success              #7dff9a  #00541a
+info                 #8fd0ff  #003f8f
+link                 #8fd0ff  #003f8f
+border               #e0e0e0  #000000
+border.focus         #ffffff  #003f8f
+prompt               #ffffff  #000000
+user                 #ffffff  #000000
+user.ground          #262626  #e0e0e0
+thinking             #d0d0d0  #303030
+tool                 #b8fff0  #004f48
+suggestion           #c0c0c0  #404040
+spinner              #ffb870  #7a2f00
+spinner.bright       #ffffff  #000000
+permission           #d0c8ff  #3020a0
+plan                 #90ffe8  #00493f
+heading              #ffe0a0  #502c00
+quote                #d0d0d0  #303030
+code                 #d0dcff  #1c2f95
+added                #7dff9a  #00541a
+added.ground         #003010  #c8ffd4
+added_word           #ffffff  #000000
+added_word.ground    #005a1a  #80e898
+removed              #ff8a92  #900010
+removed.ground       #300004  #ffe4e7
+removed_word         #ffffff  #000000
+removed_word.ground  #a00014  #ff98a0
+line_number          #c0c0c0  #404040
+code.comment         #c0c8d0  #404850
+code.punctuation     #e0e0e0  #202020
+mode.default         #d0d0d0  #303030
+mode.plan            #90ffe8  #00493f
+chart.free           #808080  #909090
+"""
+
+
 def palette(name: str) -> Mapping[str, str | None]:
     """The colours of a built-in theme by their names; None keeps the terminal's own.
 
@@ -113,18 +155,19 @@ def palette(name: str) -> Mapping[str, str | None]:
     Raises:
         KeyError: there is no such theme.
     """
-    column, corrected = _COLUMNS[name]
-    colors = _column(_ROWS, column)
-    return {**colors, **_column(_COLOR_BLIND, column)} if corrected else colors
+    column, changes = _COLUMNS[name]
+    return {**_column(_ROWS, column), **_column(changes, column)}
 
 
 _COLUMNS = {
-    "dark": (1, False),
-    "light": (2, False),
-    "dark-daltonized": (1, True),
-    "light-daltonized": (2, True),
-    "dark-ansi": (3, False),
-    "light-ansi": (4, False),
+    "dark": (1, ""),
+    "light": (2, ""),
+    "dark-daltonized": (1, _COLOR_BLIND),
+    "light-daltonized": (2, _COLOR_BLIND),
+    "dark-high-contrast": (1, _HIGH_CONTRAST),
+    "light-high-contrast": (2, _HIGH_CONTRAST),
+    "dark-ansi": (3, ""),
+    "light-ansi": (4, ""),
 }
 
 NAMES = tuple(_COLUMNS)

@@ -16,13 +16,15 @@ from bridle.frontends.tui.widgets.picker import Item, Picker
 from bridle.frontends.tui.widgets.text_field import Signal
 
 _NAMES = {
-    "auto": "as the terminal is",
-    "dark": "dark",
-    "light": "light",
-    "dark-daltonized": "dark, for colour-blind eyes",
-    "light-daltonized": "light, for colour-blind eyes",
-    "dark-ansi": "dark, with the terminal's own colours",
-    "light-ansi": "light, with the terminal's own colours",
+    "auto": "Auto (match the terminal)",
+    "dark": "Dark",
+    "light": "Light",
+    "dark-daltonized": "Dark (colorblind-friendly)",
+    "light-daltonized": "Light (colorblind-friendly)",
+    "dark-high-contrast": "Dark (high contrast)",
+    "light-high-contrast": "Light (high contrast)",
+    "dark-ansi": "Dark (the terminal's 16 colors)",
+    "light-ansi": "Light (the terminal's 16 colors)",
 }
 _SYNTAX = BoundKey(("theme:toggleSyntaxHighlighting",))
 _OLD = 'def greet(name):\n    print("hi " + name)\n'
@@ -68,7 +70,7 @@ class ThemeView:
         rows, cursor = self._list.rows(width, max(3, space - len(sample) - 1))
         hints: list[Hint] = [
             (ACCEPT, "use"),
-            (_SYNTAX, "code colours off" if self._syntax else "code colours on"),
+            (_SYNTAX, "code colors off" if self._syntax else "code colors on"),
             (CLOSE, "cancel"),
         ]
         body = [*rows, (), *sample]
