@@ -1,4 +1,4 @@
-"""Writes the page about subcommands, docs/cli.md, from their values."""
+"""Writes the page about subcommands, docs/cli.md, and the manual page from their values."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
 from bridle.cli.subcommands.values import Subcommand
+from bridle.cli.verbs.man import manual_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+MANUAL = Path(__file__).parents[1] / "man" / "bridle.1"
 _HEAD = """\
 # Subcommands
 
@@ -22,19 +24,24 @@ code 1 and one line on standard error.
 
 ## Completion
 
-`bridle completion bash|zsh|fish` prints a script that completes subcommands, options and values with a fixed
-choice:
+`bridle completion bash|zsh|fish|powershell` prints a script that completes subcommands, options and their
+values, and the names of sessions, agents, models and background sessions:
 
 ```sh
 eval "$(bridle completion bash)"    # in ~/.bashrc
 eval "$(bridle completion zsh)"     # in ~/.zshrc, behind compinit
 bridle completion fish > ~/.config/fish/completions/bridle.fish
+bridle completion powershell | Out-String | Invoke-Expression    # in $PROFILE
 ```
+
+The manual page is installed with bridle (`man bridle`), and `bridle man` shows it wherever bridle is.
 """
 
 
 def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
+    MANUAL.parent.mkdir(exist_ok=True)
+    MANUAL.write_text(manual_page(), encoding="utf-8")
 
 
 def page() -> str:

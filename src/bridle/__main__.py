@@ -6,7 +6,7 @@ import sys
 
 def main() -> int:
     argv = sys.argv[1:]
-    if argv in (["--version"], ["-v"]):
+    if argv in (["--version"], ["-v"], ["-V"]):
         from bridle.cli.say import say
         from bridle.version import version_line
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from bridle.cli.args import Args, parse
 from bridle.cli.flags import ALIASES, SUBCOMMANDS
@@ -13,12 +13,11 @@ from bridle.types.errors import BridleError, UsageError
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
 
-_INTERNAL = ("--mcp-cli", "--teammate")
+_INTERNAL = ("--complete", "--mcp-cli", "--teammate")
 """Subcommands that sessions start, or that are experiments."""
-_LATER = (
-    "import", "install", "project", "self-hosted-runner",
-    "setup-token", "ultrareview", "update",
-)  # fmt: skip
+_LATER = ("assistant", "open", "self-hosted-runner", "server", "ssh", "ultrareview")
+"""Commands that other programs of this surface have."""
+_MOST_WORDS_OF_A_COMMAND = 3
 
 
 def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
@@ -60,6 +59,8 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         from bridle.cli.terminal.tmux import take_over
 
         return _dispatch(take_over(argv[1:]), env, None)
+    if verb == "--ripgrep":
+        _become_ripgrep(argv[1:], env)
     if verb in _LATER:
         raise UsageError(f"'bridle {verb}' is not part of this version of bridle")
     args = parse(argv)
@@ -73,6 +74,8 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         return say(version_line(for_people=os.isatty(1)))
     if args.on("background") or args.has("exec"):
         return _start_in_background(args, env)
+    if args.words and not args.on("print") and "BRIDLE_JOB" not in env:
+        _check_spelling(args.words)
     if not is_headless(args):
         return _talk(args, env, frame)
     from bridle.cli.bytecode import renew_image
@@ -112,18 +115,28 @@ def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int
         from bridle.cli.terminal.tmux import run_in_tmux
 
         return run_in_tmux(args, env)
-    if len(args.words) == 1 and "BRIDLE_JOB" not in env:
-        _check_spelling(args.words[0])
     from bridle.cli.terminal.interactive import run_interactive
 
     return run_interactive(args, env, frame)
 
 
-def _check_spelling(word: str) -> None:
+def _check_spelling(words: Sequence[str]) -> None:
+    """A mistyped command is no prompt, in a pipe as little as at a terminal."""
+    word = words[0]
+    if " " in word or len(words) > _MOST_WORDS_OF_A_COMMAND:
+        return
     from bridle.types.nearest import did_you_mean
 
-    if hint := did_you_mean(word, (*SUBCOMMANDS, *ALIASES, *_LATER), prefix="bridle "):
-        raise UsageError(f"unknown command {word!r}{hint}")
+    if hint := did_you_mean(word, (*SUBCOMMANDS, *ALIASES), prefix="bridle "):
+        raise UsageError(f"unknown command {word!r}{hint} To send it as a prompt: bridle -p {word}")
+
+
+def _become_ripgrep(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+    """Run the program that searches files, with these words and in place of this one."""
+    from bridle.host.ripgrep import search_command, search_environment
+
+    command = search_command(env, writable=(os.getcwd(),))
+    os.execve(command[0], [*command, *words], search_environment(env))
 
 
 def _innermost(error: BaseException) -> str:

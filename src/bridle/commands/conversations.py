@@ -15,7 +15,7 @@ from bridle.engine.compaction.report import Compacted, last_compaction
 from bridle.engine.turn import Turn
 from bridle.features.background.feature import BACKGROUND
 from bridle.transcripts import management
-from bridle.transcripts.listing import SessionInfo, list_sessions
+from bridle.transcripts.listing import SessionInfo, find_by_name, list_sessions, locate
 from bridle.transcripts.undo import undo_compaction
 from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
@@ -175,18 +175,12 @@ def find_session(wanted: str, context: CommandContext) -> str:
     Raises:
         SessionError: none fits, or several do.
     """
-    found = list_sessions(context.env, directory=context.place.cwd)
-    if not any(info.session_id == wanted for info in found):
-        found = list_sessions(context.env)
-    text = wanted.strip().lower()
-    for fits in (_has_id, _has_title, _is_about):
-        hits = [info for info in found if fits(info, text)]
-        if len(hits) == 1:
-            return hits[0].session_id
-        if hits:
-            some = ", ".join(info.session_id for info in hits[:3])
-            raise SessionError(f"{len(hits)} conversations fit “{wanted}”; name one by its id: {some}.")
-    raise SessionError(f"No conversation fits “{wanted}”: /resume lists those there are.")
+    if locate(wanted, context.env) is not None:
+        return wanted
+    found = find_by_name(wanted, context.env, directory=context.place.cwd)
+    if found is None:
+        raise SessionError(f"No conversation matches {wanted!r}: /resume lists all.")
+    return found
 
 
 def report_text(done: Compacted) -> str:
@@ -207,18 +201,6 @@ def _counted(gone: Dropped) -> str:
     first, _, rest = gone.kind.partition(" ")
     name = first.removesuffix("s") if gone.count == 1 else first
     return f"{gone.count:,} {name} {rest}".rstrip()
-
-
-def _has_id(info: SessionInfo, text: str) -> bool:
-    return info.session_id == text
-
-
-def _has_title(info: SessionInfo, text: str) -> bool:
-    return (info.custom_title or "").lower() == text
-
-
-def _is_about(info: SessionInfo, text: str) -> bool:
-    return text in info.summary.lower()
 
 
 def _sessions(found: list[SessionInfo], current: str) -> str:

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,11 +16,23 @@ from bridle.host.paths import config_home, global_state_file
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
 
-Agent = Literal["codex", "gemini"]
+Agent = Literal["codex", "gemini", "opencode"]
+AGENTS: tuple[Agent, ...] = ("codex", "gemini", "opencode")
 
 _LARGEST = 1_000_000
 _MOST_PROMPTS = 200
-_FOLDERS: Mapping[Agent, str] = {"codex": ".codex", "gemini": ".gemini"}
+_FOLDERS: Mapping[Agent, str] = {"codex": ".codex", "gemini": ".gemini", "opencode": ".config/opencode"}
+_INSTRUCTIONS: Mapping[Agent, str] = {"codex": "AGENTS.md", "gemini": "GEMINI.md", "opencode": "AGENTS.md"}
+_PROMPTS: Mapping[Agent, tuple[str, ...]] = {
+    "codex": ("prompts",),
+    "gemini": ("commands",),
+    "opencode": ("command", "commands"),
+}
+_SETTINGS: Mapping[Agent, tuple[str, ...]] = {
+    "codex": ("config.toml",),
+    "gemini": ("settings.json",),
+    "opencode": ("opencode.json", "opencode.jsonc", "config.json"),
+}
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -41,10 +54,10 @@ class Step(Struct, frozen=True, kw_only=True):
 async def bring_over(arguments: str, context: CommandContext) -> CommandResult:
     """Show what would be brought over; with `--yes` do it. What is there already is never replaced."""
     words = arguments.split()
-    named: list[Agent] = [agent for agent in _FOLDERS if agent in words]
-    if unknown := [word for word in words if word not in (*_FOLDERS, "--yes", "--dry-run")]:
-        raise UsageError(f"There is nothing to import from {unknown[0]}; use codex or gemini.")
-    steps = [step for agent in (named or [*_FOLDERS]) for step in plan(agent, context.env)]
+    named: list[Agent] = [agent for agent in AGENTS if agent in words]
+    if unknown := [word for word in words if word not in (*AGENTS, "--yes", "--dry-run")]:
+        raise UsageError(f"There is nothing to import from {unknown[0]}; use {', '.join(AGENTS)}.")
+    steps = await asyncio.to_thread(plan_all, named, context.env)
     if not steps:
         return Says("There is nothing to bring over that is not here already.")
     lines = [step.summary for step in steps]
@@ -55,22 +68,34 @@ async def bring_over(arguments: str, context: CommandContext) -> CommandResult:
     return Says("\n".join([*lines, "Done."]))
 
 
+def plan_all(agents: Sequence[Agent], env: Mapping[str, str]) -> list[Step]:
+    """What the named agents have, or all, that is not here yet; of two for one target the first."""
+    steps: dict[tuple[str, tuple[str, ...]], Step] = {}
+    for agent in agents or AGENTS:
+        for step in plan(agent, env):
+            steps.setdefault((step.target, tuple(step.servers)), step)
+    return list(steps.values())
+
+
 def plan(agent: Agent, env: Mapping[str, str]) -> Iterator[Step]:
     """What an agent has that is not here yet."""
     folder = os.path.join(env.get("HOME") or os.path.expanduser("~"), _FOLDERS[agent])
+    if agent == "opencode" and env.get("XDG_CONFIG_HOME", "").startswith("/"):
+        folder = os.path.join(env["XDG_CONFIG_HOME"], "opencode")
     home = config_home(env)
-    instructions = os.path.join(folder, "AGENTS.md" if agent == "codex" else "GEMINI.md")
-    yield from _copied(instructions, os.path.join(home, "CLAUDE.md"))
-    found = _codex_servers(folder) if agent == "codex" else _gemini_servers(folder)
+    yield from _copied(os.path.join(folder, _INSTRUCTIONS[agent]), os.path.join(home, "CLAUDE.md"))
     known = _json(global_state_file(env)).get("mcpServers")
     taken: Mapping[str, Any] = known if isinstance(known, dict) else {}
-    if fresh := {name: server for name, server in found.items() if name not in taken}:
-        name = "config.toml" if agent == "codex" else "settings.json"
-        yield Step(source=os.path.join(folder, name), target=global_state_file(env), servers=fresh)
-    prompts = os.path.join(folder, "prompts" if agent == "codex" else "commands")
-    for path in _files(prompts, ".md" if agent == "codex" else ".toml"):
-        target = os.path.join(home, "commands", f"{os.path.splitext(os.path.basename(path))[0]}.md")
-        yield from _copied(path, target) if agent == "codex" else _gemini_command(path, target)
+    for name in _SETTINGS[agent]:
+        path = os.path.join(folder, name)
+        found = _servers_in(agent, path)
+        if fresh := {name: server for name, server in found.items() if name not in taken}:
+            yield Step(source=path, target=global_state_file(env), servers=fresh)
+            break
+    for prompts in _PROMPTS[agent]:
+        for path in _files(os.path.join(folder, prompts), ".toml" if agent == "gemini" else ".md"):
+            target = os.path.join(home, "commands", f"{os.path.splitext(os.path.basename(path))[0]}.md")
+            yield from _gemini_command(path, target) if agent == "gemini" else _copied(path, target)
 
 
 def apply(step: Step) -> None:
@@ -99,32 +124,49 @@ def _copied(source: str, target: str) -> Iterator[Step]:
         yield Step(source=source, target=target, text=text)
 
 
-def _codex_servers(folder: str) -> dict[str, Any]:
-    import tomllib
+def _servers_in(agent: Agent, path: str) -> dict[str, Any]:
+    match agent:
+        case "codex":
+            return _servers(_toml(path).get("mcp_servers"))
+        case "gemini":
+            return _servers(_json(path).get("mcpServers"))
+        case "opencode":
+            return _servers(_from_opencode(_json(path).get("mcp")))
 
-    try:
-        values = tomllib.loads(_read(os.path.join(folder, "config.toml")))
-    except tomllib.TOMLDecodeError:
-        return {}
-    return _servers(values.get("mcp_servers"))
 
-
-def _gemini_servers(folder: str) -> dict[str, Any]:
-    return _servers(_json(os.path.join(folder, "settings.json")).get("mcpServers"))
+def _from_opencode(found: object) -> dict[str, Any]:
+    """Entries of opencode, whose command is a list, as the others write them; not those turned off."""
+    servers: dict[str, Any] = {}
+    for name, entry in found.items() if isinstance(found, dict) else ():
+        match entry:
+            case {"enabled": False}:
+                continue
+            case {"type": "local", "command": [str() as command, *rest]}:
+                servers[name] = {"command": command, "args": rest, "env": entry.get("environment")}
+            case {"type": "remote", "url": str() as url}:
+                servers[name] = {"url": url}
+            case _:
+                pass
+    return servers
 
 
 def _servers(found: object) -> dict[str, Any]:
     """Entries in the form that bridle reads; what is no server is left out."""
     servers: dict[str, Any] = {}
     for name, entry in found.items() if isinstance(found, dict) else ():
+        if not _NAME.fullmatch(str(name)):
+            continue
         match entry:
             case {"command": str() as command}:
-                env, args = entry.get("env"), entry.get("args")
                 servers[str(name)] = {
                     "type": "stdio",
                     "command": command,
-                    "args": list(args) if isinstance(args, list) else [],
-                    "env": dict(env) if isinstance(env, dict) else {},
+                    "args": [each for each in _list(entry.get("args")) if isinstance(each, str)],
+                    "env": {
+                        key: value
+                        for key, value in _object(entry.get("env")).items()
+                        if isinstance(value, str)
+                    },
                 }
             case {"httpUrl": str() as url}:
                 servers[str(name)] = {"type": "http", "url": url}
@@ -136,12 +178,7 @@ def _servers(found: object) -> dict[str, Any]:
 
 
 def _gemini_command(path: str, target: str) -> Iterator[Step]:
-    import tomllib
-
-    try:
-        values = tomllib.loads(_read(path))
-    except tomllib.TOMLDecodeError:
-        return
+    values = _toml(path)
     prompt = values.get("prompt")
     if not isinstance(prompt, str) or os.path.lexists(target):
         return
@@ -166,7 +203,32 @@ def _read(path: str) -> str:
 
 
 def _json(path: str) -> dict[str, Any]:
+    text = _read(path)
+    if path.endswith(".jsonc"):
+        text = _COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
     try:
-        return msgspec.json.decode(_read(path) or "{}", type=dict[str, Any])
-    except msgspec.DecodeError:
+        return msgspec.json.decode(text or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
         return {}
+
+
+def _toml(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(_read(path))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_NAME = re.compile(r"[\w.@/ -]{1,100}")
+"""Names of servers that every place which shows them can show."""

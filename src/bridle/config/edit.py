@@ -8,7 +8,8 @@ from typing import Any
 from bridle.config.json_files import rewrite
 from bridle.types.errors import ConfigError
 
-_OF_FOLDERS = ("settings.json", "settings.local.json")
+_LOCAL = "settings.local.json"
+_OF_FOLDERS = ("settings.json", _LOCAL)
 
 
 def set_value(
@@ -61,12 +62,26 @@ def update(
         ConfigError: the file does not parse, or another process keeps it locked.
         OSError: the file cannot be read or written; it is as it was before.
     """
+    name, folder = os.path.basename(path), os.path.dirname(path)
+    is_new = name == _LOCAL and not os.path.exists(path)
     values, changed = rewrite(path, change, mode=mode)
-    if os.path.basename(os.path.dirname(path)) == ".claude" and os.path.basename(path) in _OF_FOLDERS:
+    if os.path.basename(folder) == ".claude" and name in _OF_FOLDERS:
+        if is_new:
+            _keep_out_of_commits(folder)
         # Most changes are to other files.
         from bridle.config.content_approvals import note_own_change
 
         note_own_change(os.environ if env is None else env, path, values, changed)
+
+
+def _keep_out_of_commits(folder: str) -> None:
+    """Settings for one machine are not for others: git ignores them from the start."""
+    from bridle.host.git.excludes import exclude
+
+    try:
+        exclude(folder, f"**/.claude/{_LOCAL}")
+    except OSError:
+        pass  # The settings are written; a repository that cannot be written is for its owner to see.
 
 
 def _with(value: Any, rest: tuple[str, ...], new: Any, key_path: tuple[str, ...]) -> Any:

@@ -13,9 +13,12 @@ from bridle.host.paths import project_dir, projects_dir
 from bridle.transcripts.conversation import blocks_of
 from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.line import decode_line
+from bridle.types.errors import SessionError
+from bridle.types.text import printable
 
 _END_BYTES = 64 * 1024
 _LONGEST_PROMPT = 200
+_MOST_TOLD = 5
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>")
 _NOT_ASKED = re.compile(
     r"<local-command-stdout>|<session-start-hook>|<tick>|<goal>|\[Request interrupted by user[^\]]*\]|"
@@ -61,6 +64,46 @@ def list_sessions(
         if len(found) == wanted:
             break
     return found[offset:]
+
+
+def find_by_name(wanted: str, env: Mapping[str, str], *, directory: str | None = None) -> str | None:
+    """The id of the conversation with this name, or with these words in its name or subject; None for none.
+
+    A folder's own conversations go before those of others, and a whole name before a part of one.
+
+    Raises:
+        SessionError: several fit.
+    """
+    text = wanted.strip().casefold()
+    if not text:
+        return None
+    for place in dict.fromkeys((directory, None)):
+        found = list_sessions(env, directory=place)
+        for fits in (_is_named, _is_named_in_part, _is_about):
+            hits = [info for info in found if fits(info, text)]
+            if len(hits) == 1:
+                return hits[0].session_id
+            if hits:
+                raise SessionError(_several(wanted, hits))
+    return None
+
+
+def _is_named(info: SessionInfo, text: str) -> bool:
+    return (info.custom_title or "").casefold() == text
+
+
+def _is_named_in_part(info: SessionInfo, text: str) -> bool:
+    return text in (info.custom_title or "").casefold()
+
+
+def _is_about(info: SessionInfo, text: str) -> bool:
+    return text in info.summary.casefold() or text in (info.first_prompt or "").casefold()
+
+
+def _several(wanted: str, hits: list[SessionInfo]) -> str:
+    some = "\n".join(f"  {info.session_id}  {printable(info.summary)[:60]}" for info in hits[:_MOST_TOLD])
+    more = f"\n  … and {len(hits) - _MOST_TOLD} more" if len(hits) > _MOST_TOLD else ""
+    return f"{len(hits)} conversations match {wanted!r}. Resume one by its id:\n{some}{more}"
 
 
 def locate(session_id: str, env: Mapping[str, str], directory: str | None = None) -> str | None:

@@ -8,6 +8,7 @@ from bridle.host.paths import project_dir
 from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
 from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
+from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.reader import Loaded, load, opening
 from bridle.transcripts.scheduled_prompts import SCHEDULED, recall_scheduled
 from bridle.transcripts.session import Session
@@ -72,14 +73,22 @@ def resume(
 
 
 def find(session_id: str, cwd: str, env: Mapping[str, str]) -> str:
-    """The transcript of a session, by its id or by a path: this project's first, then any project's.
+    """The transcript of a session, by its id, a path, its name or a part of that: this project's first.
 
     Raises:
-        SessionError: there is none.
+        SessionError: there is none, or several have the name.
     """
     if session_id.endswith(".jsonl") and os.path.isfile(path := os.path.join(cwd, session_id)):
         return path
-    if (found := lookup(session_id, cwd, env)) is None:
+    if (found := lookup(session_id, cwd, env)) is not None:
+        return found
+    if not is_uuid(session_id):
+        # Most sessions are resumed by their id.
+        from bridle.transcripts.listing import find_by_name, locate
+
+        named = find_by_name(session_id, env, directory=cwd)
+        found = None if named is None else locate(named, env, cwd) or locate(named, env)
+    if found is None:
         raise _unknown(session_id)
     return found
 

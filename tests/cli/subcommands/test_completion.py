@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.program import Program
 
 _CASES = [
-    ("bridle m", ["mcp", "merge", "models"]),
+    ("bridle m", ["man", "mcp", "merge", "models"]),
     ("bridle mcp add-", ["add-from-claude-desktop", "add-json"]),
     ("bridle plugin marketplace r", ["remove", "rm"]),
     ("bridle plugins mark", ["marketplace"]),
@@ -21,7 +21,7 @@ _CASES = [
     ("bridle usage --by model --j", ["--json"]),
     ("bridle models --al", ["--all"]),
     ("bridle models chain --fall", ["--fallback-model"]),
-    ("bridle completion ", ["bash", "fish", "zsh"]),
+    ("bridle completion ", ["bash", "fish", "powershell", "zsh"]),
     ("bridle doctor s", ["security"]),
     ("bridle docs key", ["keybindings"]),
     ("bridle docs --sea", ["--search"]),

@@ -242,6 +242,7 @@ def test_the_page_of_subcommands_is_as_make_tables_writes_it():
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     assert (_ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.page(), "run make tables"
+    assert (_ROOT / "man" / "bridle.1").read_text(encoding="utf-8") == module.manual_page(), "run make tables"
 
 
 async def test_help_is_on_standard_output_and_wrong_words_end_with_code_two(tmp_path: Path):

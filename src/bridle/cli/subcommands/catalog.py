@@ -2,12 +2,13 @@
 
 from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.extending import EXTENDING
+from bridle.cli.subcommands.installation import INSTALLATION
 from bridle.cli.subcommands.models import MODELS
 from bridle.cli.subcommands.sessions import SESSIONS
 from bridle.cli.subcommands.settings import SETTINGS
 from bridle.cli.subcommands.values import Argument, Subcommand, switch
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _OWN = (
     Subcommand(
@@ -17,12 +18,13 @@ _OWN = (
         arguments=(Argument("shell", "your shell", choices=SHELLS),),
         details=(
             "Load the script when your shell starts: see the examples. It completes subcommands, options,\n"
-            "and values of options that have a fixed choice."
+            "values of options, and the names of sessions, agents, models and background sessions."
         ),
         examples=(
             'bash:  eval "$(bridle completion bash)"                            in ~/.bashrc',
             'zsh:   eval "$(bridle completion zsh)"                             in ~/.zshrc, after compinit',
             "fish:  bridle completion fish > ~/.config/fish/completions/bridle.fish",
+            "pwsh:  bridle completion powershell | Out-String | Invoke-Expression   in $PROFILE",
         ),
     ),
     Subcommand(
@@ -77,6 +79,16 @@ _CALLED_BY_BRIDLE = (
         ),
         hidden=True,
     ),
+    Subcommand(
+        "--complete",
+        "Print names for the completion of a shell; only its scripts call this",
+        "verbs.candidates:run_complete",
+        arguments=(
+            Argument("kind", "what to list", choices=("sessions", "agents", "models", "jobs", "line")),
+            Argument("words", "the command line so far, without the program", "many", passed=True),
+        ),
+        hidden=True,
+    ),
 )
 
 ROOT = Subcommand(
@@ -84,7 +96,7 @@ ROOT = Subcommand(
     "An open agent harness for the terminal",
     commands=tuple(
         sorted(
-            (*_OWN, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *_CALLED_BY_BRIDLE),
+            (*_OWN, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *INSTALLATION, *_CALLED_BY_BRIDLE),
             key=lambda each: each.name,
         )
     ),

@@ -7,7 +7,7 @@ from bridle.cli.say import say
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
 from bridle.cli.subcommands.parser import ParsedArguments, help_on
-from bridle.cli.subcommands.values import HELP, Subcommand
+from bridle.cli.subcommands.values import COMPLETED_FLAGS, HELP, Subcommand
 from bridle.commands.queries.documentation import topics
 
 
@@ -32,10 +32,14 @@ def run_help(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return say(help_text(wanted.command, wanted.path))
 
 
+_LOOKED_UP = ("sessions", "agents", "models", "jobs")
+"""Names that the script asks bridle for; it prints only such as a shell takes for plain words."""
+
+
 class _Node:
     """What can follow a command: its subcommands, its options, and values of its arguments."""
 
-    __slots__ = ("commands", "files", "flags", "folders", "words")
+    __slots__ = ("commands", "files", "flags", "folders", "names", "words")
 
     def __init__(self, command: Subcommand) -> None:
         self.commands = [each for each in command.commands if not each.hidden]
@@ -48,6 +52,7 @@ class _Node:
             self.words += topics()
         self.files = "file" in completes
         self.folders = "folder" in completes
+        self.names = next((each for each in completes if each in _LOOKED_UP), "")
 
 
 def _nodes(command: Subcommand, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Node]]:
@@ -65,6 +70,12 @@ def _bash() -> str:
     paths = "|".join(f'"{" ".join(path)}"' for path, _ in nodes if path)
     lines = [
         '# bash completion for bridle: eval "$(bridle completion bash)"',
+        "_bridle_names() {",
+        "    local name",
+        "    while IFS= read -r name; do",
+        '        [[ $name == "$current"* ]] && COMPREPLY+=("$name")',
+        '    done < <(command bridle --complete "$1" 2>/dev/null)',
+        "}",
         "_bridle() {",
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} path= word i",
         "    if [[ $current == '=' ]]; then current=; elif [[ $previous == '=' ]]; then",
@@ -95,8 +106,14 @@ def _choices(valued: list[tuple[tuple[str, ...], Flag]]) -> Iterator[str]:
         names = "|".join(_quoted(f"{at} {name}") for name in flag.names)
         words = " ".join(flag.choices)
         reply = f'COMPREPLY=($(compgen -W {_quoted(words)} -- "$current"));' if words else ""
-        if flag.kind != "optional" or words:
+        if kind := _kind_of(flag):
+            reply = f"_bridle_names {kind};"
+        if flag.kind != "optional" or reply:
             yield f"        {names}) {reply} return 0 ;;"
+
+
+def _kind_of(flag: Flag) -> str:
+    return next((COMPLETED_FLAGS[name] for name in flag.names if name in COMPLETED_FLAGS), "")
 
 
 def _offers(node: _Node) -> str:
@@ -105,6 +122,7 @@ def _offers(node: _Node) -> str:
     kind = "-f" if node.files else "-d" if node.folders else ""
     plain = f'COMPREPLY=($(compgen {kind} -W {_quoted(" ".join(words))} -- "$current"))'.replace("  ", " ")
     options = f'COMPREPLY=($(compgen -W {_quoted(" ".join(names))} -- "$current"))'
+    plain += f"; _bridle_names {node.names}" if node.names else ""
     return f"if [[ $current == -* ]]; then {options}; else {plain}; fi"
 
 
@@ -112,6 +130,7 @@ def _zsh() -> str:
     paths: list[str] = []
     options: list[str] = []
     values: list[str] = []
+    names: list[str] = []
     for path, node in _nodes(ROOT, ("bridle",)):
         at = " ".join(path)
         named = [(name, each.summary) for each in node.commands for name in (each.name, *each.aliases)]
@@ -119,11 +138,19 @@ def _zsh() -> str:
         flags = [f"{name}:{_colons(flag.help)}" for flag in node.flags for name in flag.names]
         paths.append(f"    {_quoted(at)} {_quoted(chr(10).join(words))}")
         options.append(f"    {_quoted(at)} {_quoted(chr(10).join(flags))}")
+        if node.names:
+            names.append(f"    {_quoted(at)} {node.names}")
         for flag in node.flags:
-            if flag.kind != "switch" and (flag.choices or flag.kind != "optional"):
-                choices = _quoted(" ".join(flag.choices) or "*")
+            kind = _kind_of(flag)
+            if flag.kind != "switch" and (flag.choices or kind or flag.kind != "optional"):
+                choices = _quoted(f"@{kind}" if kind else " ".join(flag.choices) or "*")
                 values += [f"    {_quoted(f'{at} {name}')} {choices}" for name in flag.names]
-    tables = {"_bridle_paths": paths, "_bridle_options": options, "_bridle_values": values}
+    tables = {
+        "_bridle_paths": paths,
+        "_bridle_options": options,
+        "_bridle_values": values,
+        "_bridle_kinds": names,
+    }
     filled = [line for name, rows in tables.items() for line in (f"{name}=(", *rows, ")")]
     return "\n".join((_ZSH_BEGIN, *filled, _ZSH_END))
 
@@ -131,7 +158,7 @@ def _zsh() -> str:
 _ZSH_BEGIN = """\
 #compdef bridle
 # zsh completion for bridle: eval "$(bridle completion zsh)", after compinit
-typeset -gA _bridle_paths _bridle_options _bridle_values"""
+typeset -gA _bridle_paths _bridle_options _bridle_values _bridle_kinds"""
 _ZSH_END = """\
 _bridle() {
     local at=bridle word i previous=$words[CURRENT-1] choices
@@ -145,11 +172,17 @@ _bridle() {
     choices=${_bridle_values[$at $previous]}
     if [[ $choices == '*' ]]; then
         _files
+    elif [[ $choices == @* ]]; then
+        offered=("${(@f)$(command bridle --complete ${choices#@} 2>/dev/null)}")
+        compadd -- $offered
     elif [[ -n $choices ]]; then
         compadd -- ${=choices}
     elif [[ $PREFIX == -* ]]; then
         offered=("${(@f)_bridle_options[$at]}")
         _describe option offered
+    elif [[ -n ${_bridle_kinds[$at]} ]]; then
+        offered=("${(@f)$(command bridle --complete ${_bridle_kinds[$at]} 2>/dev/null)}")
+        compadd -- $offered
     elif [[ -n ${_bridle_paths[$at]} ]]; then
         offered=("${(@f)_bridle_paths[$at]}")
         _describe command offered
@@ -184,16 +217,40 @@ def _fish() -> str:
             about = _fish_quoted(each.summary)
             lines += [f"{at} -f -a {name} -d {about}" for name in (each.name, *each.aliases)]
         lines += [f"{at} -f -a {word}" for word in node.words]
+        lines += [f"{at} -f -a {_looked_up(node.names)}"] if node.names else []
         lines += [f"{at} {_fish_option(flag)}" for flag in node.flags]
     return "\n".join(lines) + "\n"
 
 
+def _looked_up(kind: str) -> str:
+    return _fish_quoted(f"(command bridle --complete {kind} 2>/dev/null)")
+
+
 def _fish_option(flag: Flag) -> str:
     names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names]
-    if flag.kind != "switch" and (flag.choices or flag.kind != "optional"):
+    if kind := _kind_of(flag):
+        names += ["-r" if flag.kind != "optional" else "-x", f"-f -a {_looked_up(kind)}"]
+    elif flag.kind != "switch" and (flag.choices or flag.kind != "optional"):
         names.append("-r")
         names += [f"-f -a {_fish_quoted(' '.join(flag.choices))}"] if flag.choices else ["-F"]
     return f"{' '.join(names)} -d {_fish_quoted(flag.help)}"
+
+
+def _powershell() -> str:
+    return _POWERSHELL
+
+
+_POWERSHELL = """\
+# PowerShell completion for bridle: bridle completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName bridle -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+        Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.Extent.Text })
+    & bridle --complete line -- @words "$wordToComplete" 2>$null | ForEach-Object {
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+    }
+}
+"""
 
 
 def _colons(text: str) -> str:
@@ -210,4 +267,9 @@ def _fish_quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-_SCRIPTS: Mapping[str, Callable[[], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+_SCRIPTS: Mapping[str, Callable[[], str]] = {
+    "bash": _bash,
+    "zsh": _zsh,
+    "fish": _fish,
+    "powershell": _powershell,
+}

@@ -46,12 +46,18 @@ opusplan, yours) or an id; other vendors' models are vendor/name.""",
             ),
             Subcommand(
                 "show", "Show the details of a model", "verbs.models:show_model",
-                arguments=(Argument("name", "an alias or an id"),), options=(JSON, *_OF_SESSIONS),
+                arguments=(Argument("name", "an alias or an id", completes="models"),),
+                options=(JSON, *_OF_SESSIONS),
                 examples=("bridle models show sonnet",),
             ),
             Subcommand(
                 "test", "Send a small request with one tool", "verbs.models:test_model",
-                arguments=(Argument("name", "an alias or an id (default: the current model)", "optional"),),
+                arguments=(
+                    Argument(
+                        "name", "an alias or an id (default: the current model)", "optional",
+                        completes="models",
+                    ),
+                ),
                 options=(JSON, *_OF_SESSIONS), examples=("bridle models test haiku",),
             ),
             Subcommand(
@@ -118,6 +124,20 @@ BRIDLE_CREDENTIALS=keyring or file to choose). Variables such as ANTHROPIC_API_K
                 arguments=(_VENDOR,), options=(switch("--all", help="remove every stored key"),),
             ),
         ),
+    ),
+    Subcommand(
+        "setup-token",
+        SUBCOMMANDS["setup-token"],
+        "verbs.auth:setup_token",
+        arguments=(_VENDOR,),
+        options=(
+            switch("--key-stdin", help="read the key from standard input"),
+            switch("--no-verify", help="do not try the key with a request that costs nothing"),
+        ),
+        details="""\
+The key is typed without being shown, or made on the vendor's page where it has one for other programs
+(openrouter). It is tried, printed to standard output and stored nowhere, for scripts and other machines.""",
+        examples=("bridle setup-token", "bridle setup-token openrouter"),
     ),
     Subcommand(
         "usage",

@@ -17,7 +17,7 @@ PASSED_ON = (
 )  # fmt: skip
 """Flags of a session that those started from the list of sessions get."""
 MOST_REMOTE = 32
-_JOB = Argument("id", "an id, the start of one, or part of the name")
+_JOB = Argument("id", "an id, the start of one, or part of the name", completes="jobs")
 _OLD = Argument("id", "an id of bridle schedules")
 _REMOTE_CONTROL = (
     option("--name", value="text", help="the name of the sessions"),
@@ -68,7 +68,9 @@ SESSIONS = (
     ),
     Subcommand(
         "respawn", SUBCOMMANDS["respawn"], "background.verbs:run_respawn",
-        arguments=(Argument("id", "an id, the start of one, or part of the name", "optional"),),
+        arguments=(
+            Argument("id", "an id, the start of one, or part of the name", "optional", completes="jobs"),
+        ),
         options=(switch("--all", help="every session that has ended"),),
         examples=("bridle respawn 3f2a", "bridle respawn --all"),
     ),

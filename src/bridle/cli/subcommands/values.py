@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Amount = Literal["one", "optional", "many", "some"]
-    Completes = Literal["", "file", "folder", "topic"]
+    Completes = Literal["", "file", "folder", "topic", "sessions", "agents", "models", "jobs"]
 
 
 class Argument:
     """A word, or words, that a subcommand takes by their place.
 
-    `many` are any number, `some` at least one. A `topic` is completed with the pages of the documentation.
+    `many` are any number, `some` at least one. A `topic` is completed with the pages of the documentation,
+    sessions, agents, models and jobs with those that there are.
     Words of a `passed` argument come after `--`. From an argument that is `raw` for a command line on, what
     looks like an option is a word too.
     """
@@ -137,6 +138,13 @@ def session_flags(*names: str) -> tuple[Flag, ...]:
     known = {name: flag for flag in FLAGS for name in flag.names}
     return tuple(known[name] for name in names)
 
+
+COMPLETED_FLAGS = {
+    **dict.fromkeys(("-r", "--resume"), "sessions"),
+    "--agent": "agents",
+    **dict.fromkeys(("--model", "--fallback-model", "--advisor"), "models"),
+}
+"""Flags whose value a shell completes with names that bridle looks up."""
 
 HELP = Flag(("-h", "--help"), "switch", "show this help")
 JSON = switch("--json", help="print JSON")

@@ -13,10 +13,11 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
-from bridle.host.stdio import ask_secret
+from bridle.host.stdio import ask_secret, complain
 from bridle.providers import vendors
 from bridle.providers.credentials.login import (
     SavedLogin,
+    check_key,
     check_policy,
     checked_key,
     keep_key,
@@ -49,6 +50,30 @@ def login(given: ParsedArguments, env: Mapping[str, str]) -> int:
     config, env = _surroundings(env)
     check_policy(name, config.settings, env)
     return _login(given, name, env, config.settings)
+
+
+def setup_token(given: ParsedArguments, env: Mapping[str, str]) -> int:
+    """Print a key that works, for scripts and other machines; nothing is stored.
+
+    Raises:
+        UsageError: there is no such vendor, or not interactive.
+        ProviderError: the service does not take the key.
+    """
+    name = _name(given)
+    config, env = _surroundings(env)
+    check_policy(name, config.settings, env)
+    vendor = _vendor(name)
+    place = place_of(vendor, env)
+    if vendor.name == "openrouter" and not given.on("key-stdin"):
+        from bridle.cli.verbs.auth_browser import fetch_key
+
+        key = asyncio.run(fetch_key(place, complain))
+    else:
+        key = checked_key(_asked(vendor, from_stdin=given.on("key-stdin")))
+    if not given.on("no-verify"):
+        asyncio.run(check_key(place, key, settings=config.settings))
+    complain(f"Nothing was stored. Use it with: export {vendor.key_env[0]}=<token>")
+    return say(f"{key}\n")
 
 
 def logout(given: ParsedArguments, env: Mapping[str, str]) -> int:

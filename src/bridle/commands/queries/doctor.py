@@ -20,6 +20,7 @@ from bridle.extensions.skills import SkillCatalog
 from bridle.extensions.styles import style_problems
 from bridle.extensions.themes import theme_problems
 from bridle.host.git.repository import find_root
+from bridle.host.installation import may_be_changed, others_on_path, this_installation
 from bridle.host.paths import bridle_dir, config_home, projects_dir
 from bridle.host.programs import find_program
 from bridle.host.ripgrep import find_ripgrep
@@ -32,6 +33,7 @@ from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.errors import ConfigError
 from bridle.types.question import Answer, NetworkQuestion, Refused
 from bridle.types.services.mcp import ServerState
+from bridle.types.variables import is_on
 from bridle.version import COMPATIBLE_WITH, __version__
 
 Health = Literal["ok", "warning", "fault"]
@@ -79,6 +81,7 @@ def _installation(scene: DoctorContext) -> Iterator[Check]:
     yield _ok(
         "Installation", f"bridle {__version__} (speaks {COMPATIBLE_WITH}), Python {python}, {sys.platform}"
     )
+    yield from _ways(scene)
     home = config_home(scene.env)
     if os.path.isdir(home) and not os.access(home, os.W_OK):
         yield _fault(
@@ -94,6 +97,32 @@ def _installation(scene: DoctorContext) -> Iterator[Check]:
         yield _warning(
             "Installation", f"little space is left on the disk of {home}", "remove old transcripts"
         )
+
+
+def _ways(scene: DoctorContext) -> Iterator[Check]:
+    """How it was installed, whether it can be updated, and whether another one is in front of it."""
+    if is_on(scene.env, "DISABLE_INSTALLATION_CHECKS"):
+        return
+    found = this_installation(__version__)
+    command = found.command()
+    if is_on(scene.env, "DISABLE_UPDATES"):
+        yield _ok("Installation", f"{found.summary}; updates are turned off by DISABLE_UPDATES")
+    elif command is None:
+        yield _ok("Installation", f"{found.summary}; {found.advice}")
+    elif not may_be_changed(found):
+        advice = "ask its administrator, or install it for yourself with pipx or uv"
+        yield _warning("Installation", f"{found.summary}, which you cannot write", advice)
+    else:
+        yield _ok("Installation", f"{found.summary}; update with: bridle update ({' '.join(command)})")
+    others = others_on_path(scene.env)
+    if len(others) > 1:
+        yield _warning(
+            "Installation",
+            f"several bridle programs are on the PATH: {', '.join(others)}; the first runs",
+            "remove the others, or change the order of PATH",
+        )
+    elif not others and found.kind != "source":
+        yield _warning("Installation", "bridle is not on the PATH", f"add {found.place}/bin to PATH")
 
 
 def _programs(scene: DoctorContext) -> Iterator[Check]:

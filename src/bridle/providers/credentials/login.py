@@ -63,6 +63,20 @@ async def keep_key(
     return SavedLogin(where, credentials.path, verified)
 
 
+async def check_key(place: ServiceEndpoint, key: str, *, settings: Settings) -> None:
+    """Try a key that is not kept.
+
+    Raises:
+        UsageError: the settings do not allow it.
+        ProviderError: the service does not take it, or cannot be reached.
+    """
+    SECRETS.learn(key)
+    if pinned := pinned_organisations(place.vendor.name, settings):
+        await _check_organisation(place, key, pinned)
+    else:
+        await verify(place, key)
+
+
 def check_policy(vendor: str, settings: Settings, env: Mapping[str, str]) -> None:
     """Make sure that the settings allow to log in with a key; what they say is about Anthropic alone.
 
