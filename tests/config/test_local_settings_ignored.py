@@ -52,13 +52,13 @@ def test_a_planted_pointer_or_link_leads_nowhere(tmp_path: Path):
     target = tmp_path / "victim"
     (target / "info").mkdir(parents=True)
     (target / "HEAD").write_text("ref: refs/heads/main\n")
-    for name, plant in (
-        ("pointer", lambda git: git.write_text(f"gitdir: {target}\n")),
-        ("link", lambda git: git.symlink_to(target)),
-    ):
-        project = tmp_path / name
-        project.mkdir()
-        plant(project / ".git")
-        _set(project, tmp_path)
-        assert (project / _LOCAL).is_file()
+    for name in ("pointer", "link"):
+        git = tmp_path / name / ".git"
+        git.parent.mkdir()
+        if name == "link":
+            git.symlink_to(target)
+        else:
+            git.write_text(f"gitdir: {target}\n")
+        _set(git.parent, tmp_path)
+        assert (git.parent / _LOCAL).is_file()
     assert list((target / "info").iterdir()) == []

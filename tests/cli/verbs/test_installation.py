@@ -17,15 +17,6 @@ from tests.tables import table
 _ID = "11111111-2222-4333-8444-555555555555"
 
 
-def _installer(folder: Path, name: str, code: int = 0) -> Path:
-    """A program that notes how it was called."""
-    path = folder / "bin" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f'#!/bin/sh\necho "$0 $*" >> {folder}/called\nexit {code}\n')
-    path.chmod(0o755)
-    return path
-
-
 @table(
     "kind, version, expected",
     [
