@@ -6,7 +6,7 @@ from pathlib import Path
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
 from bridle.cli.subcommands.values import Subcommand
-from bridle.cli.verbs.man import manual_page
+from bridle.cli.verbs.help_page import manual_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 MANUAL = Path(__file__).parents[1] / "man" / "bridle.1"

@@ -76,7 +76,7 @@ def update(
 
 def _keep_out_of_commits(folder: str) -> None:
     """Settings for one machine are not for others: git ignores them from the start."""
-    from bridle.host.git.excludes import exclude
+    from bridle.host.git.ignored_files import exclude
 
     try:
         exclude(folder, f"**/.claude/{_LOCAL}")

@@ -179,13 +179,27 @@ def _tell_news(turn: Turn) -> None:
 
 
 async def _step(turn: Turn) -> StepEnd:
-    """One step; where the service finds the request too long, another one after making room."""
-    try:
+    """One step; where the service rejects the request for its length or its images, another one without."""
+    while True:
+        try:
+            return await take_step(turn)
+        except ProviderError as error:
+            if error.is_media_rejected and _strip_media(turn, error):
+                continue
+            if not error.is_prompt_too_long or not await compact_automatically(turn):
+                raise
         return await take_step(turn)
-    except ProviderError as error:
-        if not error.is_prompt_too_long or not await compact_automatically(turn):
-            raise
-    return await take_step(turn)
+
+
+def _strip_media(turn: Turn, error: ProviderError) -> bool:
+    """Leave rejected images and PDFs out, the newest first; False where there are none to leave out."""
+    from bridle.transcripts.shortened_results import strip_media
+
+    if not strip_media(turn.session):
+        return False
+    text = f"The service rejected an image or a document, so it was left out: {error}"
+    turn.runtime.channel.emit(Noticed(text, "warning"))
+    return True
 
 
 def _raise_cap(turn: Turn, step: StepEnd) -> None:

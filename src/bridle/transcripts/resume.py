@@ -12,7 +12,7 @@ from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.reader import Loaded, load, opening
 from bridle.transcripts.scheduled_prompts import SCHEDULED, recall_scheduled
 from bridle.transcripts.session import Session
-from bridle.transcripts.shortened_results import shorten, shortened
+from bridle.transcripts.shortened_results import STRIPPED, shorten, shortened, stripped, stripped_in
 from bridle.transcripts.skills_used import SKILLS, recall_skills
 from bridle.transcripts.store import (
     INTERACTIVE,
@@ -198,6 +198,11 @@ def _recall(session: Session, loaded: Loaded) -> None:
             shorten(session, loaded.replacements)
         else:
             session.rewrite(shortened(session.entries, loaded.replacements))
+    if (left_out := loaded.notes.get(STRIPPED)) is not None:
+        session.stripped_media = stripped_in(left_out)
+        session.rewrite(stripped(session.entries, session.stripped_media))
+        if forked:
+            session.note({**left_out, "sessionId": session.id})
     if (pins := loaded.notes.get(PINS)) is not None:
         session.swap(ledger=Ledger.from_note(pins))
         if forked:

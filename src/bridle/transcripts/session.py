@@ -76,6 +76,8 @@ class Session:
         self.team: tuple[str, str] | None = None
         """The team that this whole conversation is a member's of, and the member's name."""
         self.worktree: str | None = None
+        self.stripped_media: frozenset[str] = frozenset()
+        """Entries whose images and documents a service has rejected."""
         """The work tree in which it ended before, if it was resumed."""
         self.entries: list[ConversationEntry] = []
         self.state = SessionState()
@@ -359,6 +361,7 @@ class Session:
         self.close()
         self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
         self.title, self.worktree, self.color = other.title, other.worktree, other.color
+        self.stripped_media = other.stripped_media
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
         self._prompts = other._prompts

@@ -98,6 +98,13 @@ class ProviderError(BridleError):
         """The request did not fit into the model's window."""
         return self.status in (400, 413) and "too long" in str(self).lower()
 
+    @property
+    def is_media_rejected(self) -> bool:
+        """The service did not take an image or a document in the request."""
+        text = str(self).lower()
+        named = any(word in text for word in ("image", "pdf", "document", "media"))
+        return self.status in (400, 413, 415, 422) and named and not self.is_prompt_too_long
+
 
 _FAULTS = {
     "authentication_failed": "key not accepted",

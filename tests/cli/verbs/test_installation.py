@@ -8,7 +8,7 @@ import pytest
 
 from bridle.cli.verbs.update import newest_in
 from bridle.commands.imports import AGENTS, plan_all
-from bridle.host.installation import Installation, Kind
+from bridle.config.installation import Installation, Kind
 from bridle.version import __version__
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program

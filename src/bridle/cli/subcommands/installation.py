@@ -33,7 +33,7 @@ INSTALLATION = (
     Subcommand(
         "import",
         SUBCOMMANDS["import"],
-        "verbs.importing:run_import",
+        "verbs.import_settings:run_import",
         arguments=(Argument("agent", "only from this one; all unless named", "optional", choices=AGENTS),),
         options=(_DRY, YES),
         details="""\
@@ -63,7 +63,7 @@ What is here already is never replaced, and nothing is taken away from where it 
     Subcommand(
         "man",
         SUBCOMMANDS["man"],
-        "verbs.man:run_man",
+        "verbs.help_page:run_man",
         details="At a terminal the page opens in man; in a pipe it is printed in the format of man pages.",
         examples=("bridle man", "bridle man | less"),
     ),

@@ -24,7 +24,7 @@ _BESIDE = ("file-history", "tasks", "todos", "session-env", "image-cache", "uplo
 _LARGEST = 256 * 1024 * 1024
 
 
-class Kept(Struct, frozen=True):
+class ProjectState(Struct, frozen=True):
     """What is kept about one project."""
 
     project: str
@@ -81,11 +81,11 @@ def _folder(given: ParsedArguments) -> str:
     return os.path.abspath(os.path.expanduser(given.text("path") or "."))
 
 
-def _of(folder: str, env: Mapping[str, str]) -> Kept:
+def _of(folder: str, env: Mapping[str, str]) -> ProjectState:
     return _kept(folder, project_dir(folder, env), env)
 
 
-def _every(env: Mapping[str, str]) -> Iterator[Kept]:
+def _every(env: Mapping[str, str]) -> Iterator[ProjectState]:
     known = {project_dir(folder, env): folder for folder in _projects(env)}
     try:
         names = sorted(os.listdir(projects_dir(env)))
@@ -97,12 +97,12 @@ def _every(env: Mapping[str, str]) -> Iterator[Kept]:
         yield _kept(folder, place, env)
 
 
-def _kept(folder: str, place: str, env: Mapping[str, str]) -> Kept:
+def _kept(folder: str, place: str, env: Mapping[str, str]) -> ProjectState:
     sessions = [name.removesuffix(".jsonl") for name in _names(place) if name.endswith(".jsonl")]
     ids = [each for each in sessions if is_uuid(each)]
     beside = [os.path.join(config_home(env), kind, each) for kind in _BESIDE for each in ids]
     paths = [path for path in (place, *beside) if os.path.lexists(path)]
-    return Kept(folder, tuple(paths), len(ids), folder in _projects(env))
+    return ProjectState(folder, tuple(paths), len(ids), folder in _projects(env))
 
 
 def _projects(env: Mapping[str, str]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _describe(found: list[Kept]) -> int:
+def _describe(found: list[ProjectState]) -> int:
     lines: list[str] = []
     for each in found:
         count = f"{each.sessions} conversation{'' if each.sessions == 1 else 's'}"
@@ -134,7 +134,7 @@ def _describe(found: list[Kept]) -> int:
     return tell(*lines)
 
 
-def _require_idle(kept: Kept) -> None:
+def _require_idle(kept: ProjectState) -> None:
     """Refuse while a session writes one of the transcripts."""
     for path in kept.paths[:1]:
         for name in _names(path):
@@ -150,7 +150,7 @@ def _require_idle(kept: Kept) -> None:
                 continue
 
 
-def _delete(kept: Kept, env: Mapping[str, str]) -> None:
+def _delete(kept: ProjectState, env: Mapping[str, str]) -> None:
     for path in kept.paths:
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)

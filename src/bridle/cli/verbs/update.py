@@ -10,7 +10,7 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.host.installation import NAME, Installation, this_installation
+from bridle.config.installation import NAME, Installation, this_installation
 from bridle.host.programs import find_program
 from bridle.types.errors import UsageError
 from bridle.types.variables import is_on

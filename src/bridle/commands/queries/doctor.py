@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bridle.config.installation import may_be_changed, others_on_path, this_installation
 from bridle.config.load import Config
 from bridle.config.mcp import servers as mcp
 from bridle.config.sandbox.settings import make_sandbox
@@ -20,7 +21,6 @@ from bridle.extensions.skills import SkillCatalog
 from bridle.extensions.styles import style_problems
 from bridle.extensions.themes import theme_problems
 from bridle.host.git.repository import find_root
-from bridle.host.installation import may_be_changed, others_on_path, this_installation
 from bridle.host.paths import bridle_dir, config_home, projects_dir
 from bridle.host.programs import find_program
 from bridle.host.ripgrep import find_ripgrep

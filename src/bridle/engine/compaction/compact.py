@@ -21,6 +21,7 @@ from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
 from bridle.tools.catalog import traits_of
 from bridle.transcripts.conversation import fold, is_prompt
+from bridle.transcripts.shortened_results import without_media
 from bridle.types.block import AssistantMessage, SentMessage, text_of
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ProviderError
@@ -202,6 +203,10 @@ async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
         except ValueError as flaw:
             raise CompactionFailed(f"{flaw}; nothing was changed.") from flaw
         except ProviderError as error:
+            if error.is_media_rejected and (bare := without_media(entries)) != entries:
+                entries = bare
+                history = fold(entries)
+                continue
             if not error.is_prompt_too_long:
                 raise CompactionFailed(f"the model could not summarise it: {error}") from error
             drop = oldest_rounds_to_drop(entries, units=_missing_units(turn, str(error)))
