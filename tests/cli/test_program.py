@@ -85,7 +85,7 @@ async def test_unknown_option_is_one_line_and_code_one(tmp_path: Path):
         (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "cannot be used together"),
         (("-p", "hi", "--allowedTools", "Bash("), "--allowedTools"),
         (("-p", "hi", "--max-turns", "none"), "whole number"),
-        (("install",), "not part of this version"),
+        (("ultrareview",), "not part of this version"),
     ],
 )
 async def test_wrong_flags_are_one_line_and_code_one(tmp_path: Path, argv: tuple[str, ...], complaint: str):
