@@ -128,7 +128,7 @@ def _check_spelling(words: Sequence[str]) -> None:
     from bridle.types.nearest import did_you_mean
 
     if hint := did_you_mean(word, (*SUBCOMMANDS, *ALIASES), prefix="bridle "):
-        raise UsageError(f"unknown command {word!r}{hint} To send it as a prompt: bridle -p {word}")
+        raise UsageError(f"unknown command {word!r}{hint}")
 
 
 def _become_ripgrep(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
