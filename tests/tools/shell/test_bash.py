@@ -220,6 +220,29 @@ async def test_the_users_choice_of_bash_is_used_and_other_shells_are_not(room: R
     assert (await room.bash("echo $0", env={"CLAUDE_CODE_SHELL": "/bin/sh"})).content == "bash"
 
 
+async def test_a_wrapper_of_the_user_runs_each_command_and_gets_it_as_one_word(room: Room, tmp_path: Path):
+    wrapper = tmp_path / "wrap"
+    wrapper.write_text('#!/bin/sh\necho "$# wrapped"\nexec /bin/bash -c "$1"\n')
+    wrapper.chmod(0o755)
+    output = await room.bash("echo 'a  b' && false", env={"CLAUDE_CODE_SHELL_PREFIX": str(wrapper)})
+    assert "1 wrapped\na  b" in str(output.content) and "Exit code 1" in str(output.content)
+
+
+async def test_credentials_are_hidden_from_commands_where_a_variable_asks_for_it(room: Room):
+    secrets = {
+        "ANTHROPIC_API_KEY": "k1",
+        "OPENAI_API_KEY": "k2",
+        "ANTHROPIC_AUTH_TOKEN": "k3",
+        "AWS_SECRET_ACCESS_KEY": "k4",
+        "AWS_SESSION_TOKEN": "k5",
+        "GOOGLE_APPLICATION_CREDENTIALS": "k6",
+    }
+    shown = f"echo {' '.join(f'${name}' for name in secrets)} $PLAIN"
+    env = {**secrets, "PLAIN": "p"}
+    assert (await room.bash(shown, env=env)).content == "k1 k2 k3 k4 k5 k6 p"
+    assert (await room.bash(shown, env={**env, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"})).content == "p"
+
+
 async def test_any_text_reaches_the_shell_as_it_is(room: Room):
     assert (await room.bash("""echo 'a'\\''b' "$(echo "c  d")" `echo e` $1 # end""")).content == "a'b c  d e"
     assert (await room.bash("cat <<'EOF'\nx $HOME\nEOF\necho after")).content == "x $HOME\nafter"

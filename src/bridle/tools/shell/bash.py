@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from bridle.host.background import BackgroundShells, Ending, Shell, exit_code, tail
 from bridle.host.plain_text import newest_lines
-from bridle.host.shell import command_line, find_bash, shell_environment
+from bridle.host.shell import command_line, command_prefix, find_bash, shell_environment
 from bridle.tools.shell.command_text import is_silent, may_outlive_its_limit, meaning_of_one
 from bridle.tools.shell.output import describe_exit, show
 from bridle.types.errors import CommandStopped, ToolError
@@ -83,7 +83,8 @@ async def _start_in_background(
 ) -> ToolOutput:
     view = _view(input, ctx)
     before = ctx.env.get("CLAUDE_ENV_FILE") or None
-    argv = command_line(bash, input.command, before=before, judged=view is not None)
+    prefix = command_prefix(ctx.env)
+    argv = command_line(bash, input.command, before=before, judged=view is not None, prefix=prefix)
     started = _to_start(input, ctx, argv)
     task = await shells.start(
         started.argv,
@@ -138,7 +139,14 @@ def _launch(
 ) -> Shell:
     view = _view(input, ctx)
     before = ctx.env.get("CLAUDE_ENV_FILE") or None
-    argv = command_line(bash, input.command, report_to=place.inlet, before=before, judged=view is not None)
+    argv = command_line(
+        bash,
+        input.command,
+        report_to=place.inlet,
+        before=before,
+        judged=view is not None,
+        prefix=command_prefix(ctx.env),
+    )
     try:
         started = _to_start(input, ctx, argv, pass_fds=(place.inlet,))
         shell = shells.launch(
