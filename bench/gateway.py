@@ -1,6 +1,6 @@
 """The gateway: requests a second through two workers, latency that it adds, and the first byte of a stream.
 
-python -m bench.gateway [--requests 6000] [--connections 24]
+python -m bench.gateway [--requests 6000] [--connections 24] [--rate 2000]
 """
 
 import argparse
@@ -59,8 +59,8 @@ def _serve(port: Any) -> None:
 class _Client(asyncio.Protocol):
     """One connection that asks again as soon as it is answered."""
 
-    def __init__(self, request: bytes, left: list[int], times: list[float]) -> None:
-        self._request, self._left, self._times = request, left, times
+    def __init__(self, request: bytes, left: list[int], times: list[float], pause: float) -> None:
+        self._request, self._left, self._times, self._pause = request, left, times, pause
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._rest = b""
         self._began = 0.0
@@ -75,7 +75,11 @@ class _Client(asyncio.Protocol):
             assert self._rest.startswith(b"HTTP/1.1 200"), self._rest[:200]
             self._times.append(time.perf_counter() - self._began)
             self._rest = b""
-            self._ask()
+            wait = self._began + self._pause - time.perf_counter()
+            if wait > 0:
+                asyncio.get_running_loop().call_later(wait, self._ask)
+            else:
+                self._ask()
 
     def _ask(self) -> None:
         if self._left[0] <= 0:
@@ -87,20 +91,21 @@ class _Client(asyncio.Protocol):
         self._transport.write(self._request)
 
 
-async def _load(port: int, requests: int, connections: int) -> tuple[float, list[float]]:
+async def _load(port: int, requests: int, connections: int, rate: int = 0) -> tuple[float, list[float]]:
+    """Ask from several connections; with `rate` not more often than that a second."""
     body = json.dumps(
         {"model": "m", "max_tokens": 8, "messages": [{"role": "user", "content": "hi"}]}
     ).encode()
     head = f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {KEY}\r\ncontent-length: {len(body)}\r\n\r\n"
     left, times = [requests], list[float]()
+    pause = connections / rate if rate else 0.0
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
-    made = [
-        (await loop.create_connection(lambda: _Client(head.encode() + body, left, times), "127.0.0.1", port))[
-            1
-        ]
-        for _ in range(connections)
-    ]
+    made: list[_Client] = []
+    for _ in range(connections):
+        client = _Client(head.encode() + body, left, times, pause)
+        await loop.create_connection(lambda made=client: made, "127.0.0.1", port)
+        made.append(client)
     await asyncio.gather(*(client.done for client in made))
     return time.perf_counter() - began, times
 
@@ -119,6 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=6_000)
     parser.add_argument("--connections", type=int, default=24)
+    parser.add_argument("--rate", type=int, default=2_000)
     args = parser.parse_args()
     context = multiprocessing.get_context("fork")
     port = context.Value("i", 0)
@@ -151,17 +157,15 @@ def _measure(uvloop: Any, args: argparse.Namespace, service: int, own: int, pid:
     pids = [pid, *map(int, children)]
     uvloop.run(_load(own, 500, args.connections))
     before = _cpu(pids)
-    seconds, through = uvloop.run(_load(own, args.requests, args.connections))
+    seconds, _ = uvloop.run(_load(own, args.requests, args.connections))
     cpu = (_cpu(pids) - before) / args.requests
-    _, direct = uvloop.run(_load(service, args.requests, args.connections))
-    _, calm = uvloop.run(_load(own, 500, 2))
-    added = _p99(through) - _p99(direct)
-    print(
-        f"  requests a second   {args.requests / seconds:8.0f}   (with clients and service on this machine)"
-    )
+    paced, through = uvloop.run(_load(own, args.requests, args.connections, args.rate))
+    _, direct = uvloop.run(_load(service, args.requests, args.connections, args.rate))
+    added = (_p99(through) - _p99(direct)) * 1000
+    print(f"  requests a second   {args.requests / seconds:8.0f}   (clients and service included)")
     print(f"  CPU of the gateway  {cpu * 1000:8.2f} ms a request: {2 / cpu:.0f} a second on two cores")
-    print(f"  added at p99        {added * 1000:8.2f} ms with {args.connections} at once")
-    print(f"  median, 2 at once   {statistics.median(calm) * 1000:8.2f} ms")
+    print(f"  added at p99        {added:8.2f} ms at {args.requests / paced:.0f} a second")
+    print(f"  median              {statistics.median(through) * 1000:8.2f} ms")
 
 
 def _p99(times: list[float]) -> float:

@@ -4,9 +4,11 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
+import yaml
 
 from bridle.frontends.gateway.app import Gateway
 from bridle.frontends.gateway.config import GatewayConfig, load_gateway
@@ -61,10 +63,13 @@ async def gateway(config: GatewayConfig) -> AsyncGenerator[Client]:
         await serving
 
 
-def config_of(folder: Any, anthropic: str, chat: str, **users: Mapping[str, Any]) -> GatewayConfig:
+def config_of(folder: Path, anthropic: str, chat: str, **users: Mapping[str, Any]) -> GatewayConfig:
     """A gateway with one service of each dialect."""
-    import yaml
+    file = config_file(folder, anthropic, chat, **({"users": users} if users else {}))
+    return load_gateway(str(file), {"SERVICE_KEY": SERVICE_KEY, "USER_KEY": USER_KEY})
 
+
+def config_file(folder: Path, anthropic: str, chat: str, **more: Any) -> Path:
     file = folder / "gateway.yaml"
     values = {
         "usage": str(folder / "usage.sqlite"),
@@ -78,7 +83,8 @@ def config_of(folder: Any, anthropic: str, chat: str, **users: Mapping[str, Any]
             "qwen": {"upstream": "other", "name": "qwen3", "inputPrice": 1.0, "outputPrice": 2.0},
         },
         "policy": {"permissions": {"deny": ["WebFetch"]}},
-        "users": users or {"ada": {"key": "${USER_KEY}", "admin": True}},
+        "users": {"ada": {"key": "${USER_KEY}", "admin": True}},
+        **more,
     }
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return load_gateway(str(file), {"SERVICE_KEY": SERVICE_KEY, "USER_KEY": USER_KEY})
+    return file

@@ -2,7 +2,12 @@
 
 import asyncio
 import json
+import os
+import socket
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 import msgspec
@@ -16,7 +21,7 @@ from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_server import answer as said
 from tests.fakes.openai_server import ChatApi
-from tests.frontends.gateway.scene import SERVICE_KEY, USER_KEY, Client, config_of, gateway
+from tests.frontends.gateway.scene import SERVICE_KEY, USER_KEY, Client, config_file, config_of, gateway
 from tests.tables import table
 
 _ASK: dict[str, Any] = {"max_tokens": 100, "messages": [{"role": "user", "content": "hello there"}]}
@@ -63,6 +68,29 @@ def _text_of(body: bytes, path: str, stream: bool) -> str:
         )
     assert body.rstrip().endswith(b"data: [DONE]")
     return "".join(each["choices"][0]["delta"].get("content") or "" for each in events if each["choices"])
+
+
+async def test_the_program_serves_with_two_workers_and_ends_with_a_signal(tmp_path: Path):
+    async with MessagesServer([step("ok", repeat=True)]) as home:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        file = config_file(tmp_path, home.url, "http://127.0.0.1:9", listen=f"127.0.0.1:{port}")
+        command = (sys.executable, "-m", "bridle", "gateway", "--config", str(file))
+        env = {**os.environ, "SERVICE_KEY": SERVICE_KEY, "USER_KEY": USER_KEY, "NO_PROXY": "127.0.0.1"}
+        program = await asyncio.create_subprocess_exec(*command, env=env, stdout=PIPE, stderr=PIPE)
+        client = Client(f"http://127.0.0.1:{port}")
+        try:
+            assert program.stdout is not None
+            assert b"Serving 2 models to 1 users" in await program.stdout.readline()
+            answers = await asyncio.gather(
+                *(client.send("/v1/messages", _body("claude-sonnet-4-5")) for _ in range(20))
+            )
+            assert {answer.status for answer in answers} == {200}
+        finally:
+            await client.close()
+            program.send_signal(SIGTERM)
+            _, complaints = await program.communicate()
+        assert (program.returncode, complaints) == (0, b"")
 
 
 async def test_calls_of_tools_go_both_ways_between_dialects(tmp_path: Path):

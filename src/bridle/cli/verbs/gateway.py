@@ -22,6 +22,6 @@ def run_gateway(given: ParsedArguments, env: Mapping[str, str]) -> int:
         return say(f"{path} is in order: {served} models, {users} users.\n")
     from bridle.frontends.gateway.serve import serve
 
-    code = say(f"Serving {served} models to {users} users on http://{config.listen}. Ctrl+C ends it.\n")
-    serve(config, env)
-    return code
+    words = f"Serving {served} models to {users} users on http://{config.listen}. Ctrl+C ends it.\n"
+    serve(config, env, ready=lambda: say(words))
+    return 0

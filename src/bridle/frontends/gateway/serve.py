@@ -1,18 +1,22 @@
 """Runs a gateway: one process for each worker, all on one port."""
 
 import os
+import signal
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridle.frontends.gateway.config import GatewayConfig
 from bridle.types.errors import UsageError
 
 _BACKLOG = 2048
+_PAUSE = 1.0
+_GRACE = 10
+"""Seconds for answers that are under way when the gateway ends."""
 
 
-def serve(config: GatewayConfig, env: Mapping[str, str]) -> None:
-    """Serve until a signal ends it.
+def serve(config: GatewayConfig, env: Mapping[str, str], *, ready: Callable[[], object]) -> None:
+    """Serve until a signal ends it; `ready` is called once clients can connect.
 
     Raises:
         UsageError: a package is missing, or the port is taken.
@@ -22,12 +26,27 @@ def serve(config: GatewayConfig, env: Mapping[str, str]) -> None:
     except ImportError as error:
         raise UsageError("the gateway needs more packages: install bridle[hub]") from error
     listening = _listen(config)
-    children = [_fork(uvicorn, config, env, listening) for _ in range(config.workers - 1)]
+    ending: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: ending.append(number))
+    workers = {_fork(uvicorn, config, env, listening) for _ in range(config.workers)}
+    ready()
     try:
-        _work(uvicorn, config, env, listening)
+        _watch(workers, ending, lambda: _fork(uvicorn, config, env, listening))
     finally:
-        _end(children)
+        _end(workers)
         listening.close()
+
+
+def _watch(workers: set[int], ending: list[int], fork: Callable[[], int]) -> None:
+    """Wait for a signal; a worker that dies is replaced."""
+    while not ending:
+        # A signal that comes between the test and the wait is noticed within a second.
+        signal.sigtimedwait((signal.SIGCHLD,), _PAUSE)
+        for worker in tuple(workers):
+            if not ending and os.waitpid(worker, os.WNOHANG)[0]:
+                workers.remove(worker)
+                workers.add(fork())
 
 
 def _listen(config: GatewayConfig) -> socket.socket:
@@ -45,8 +64,8 @@ def _listen(config: GatewayConfig) -> socket.socket:
 
 
 def _fork(uvicorn: Any, config: GatewayConfig, env: Mapping[str, str], listening: socket.socket) -> int:
-    if child := os.fork():
-        return child
+    if worker := os.fork():
+        return worker
     try:
         _work(uvicorn, config, env, listening)
     finally:
@@ -57,17 +76,21 @@ def _work(uvicorn: Any, config: GatewayConfig, env: Mapping[str, str], listening
     from bridle.frontends.gateway.app import Gateway
 
     app = Gateway(config, env).app()
-    settings = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, lifespan="on",
-                              timeout_keep_alive=75, h11_max_incomplete_event_size=65_536)  # fmt: skip
+    settings = uvicorn.Config(
+        app, log_level="critical", access_log=False, server_header=False, lifespan="on",
+        timeout_keep_alive=75, timeout_graceful_shutdown=_GRACE,
+    )  # fmt: skip
     uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _end(children: list[int]) -> None:
-    import signal
-
-    for child in children:
+def _end(workers: set[int]) -> None:
+    for worker in workers:
         try:
-            os.kill(child, signal.SIGTERM)
-            os.waitpid(child, 0)
-        except (ProcessLookupError, ChildProcessError):
+            os.kill(worker, signal.SIGTERM)
+        except ProcessLookupError:
             pass  # It has ended before us.
+    for worker in workers:
+        try:
+            os.waitpid(worker, 0)
+        except ChildProcessError:
+            pass  # It was waited for already.

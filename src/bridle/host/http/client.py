@@ -221,9 +221,12 @@ async def _connect(
     name = origin.host if context is not None else None
     last = addresses[-1]
     # A race between one runner costs time, and drops its socket when it is cancelled at the finish.
-    races = None if ":" in last or last.replace(".", "").isdecimal() else 0.25
+    is_address = ":" in last or last.replace(".", "").isdecimal()
+    if is_address or not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+        # Other event loops have no races between addresses.
+        return await asyncio.open_connection(last, origin.port, ssl=context, server_hostname=name)
     return await asyncio.open_connection(
-        last, origin.port, ssl=context, server_hostname=name, happy_eyeballs_delay=races
+        last, origin.port, ssl=context, server_hostname=name, happy_eyeballs_delay=0.25
     )
 
 
