@@ -12,7 +12,7 @@ from bridle.session.setup import Setup
 from bridle.transcripts import store
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow
-from bridle.types.errors import UsageError
+from bridle.types.errors import ConfigError, UsageError
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
@@ -148,3 +148,9 @@ def close_conversation(session: Session, setup: Setup) -> None:
 
     days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
     remove_old_sessions(setup.env, days=days)
+    from bridle.session.migrations import migrate
+
+    try:
+        migrate(setup.env, setup.cwd)
+    except (ConfigError, OSError):
+        pass  # Nothing was marked as done, so the next session tries again; doctor reports the broken file.
