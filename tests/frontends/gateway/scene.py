@@ -53,7 +53,7 @@ async def gateway(config: GatewayConfig) -> AsyncGenerator[Client]:
     serving = asyncio.create_task(server.serve([listening]))
     client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}")
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not server.started:
                 await asyncio.sleep(0)
         yield client

@@ -126,7 +126,7 @@ async def test_a_stream_is_passed_on_as_it_comes(tmp_path: Path):
             f"content-length: {len(body)}",
         )
         writer.write("\r\n".join((*head, "\r\n")).encode() + body)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             seen = await reader.readuntil(b"message_start")
             # The service has not ended its answer: nothing waits for that here.
             assert b"message_stop" not in seen
