@@ -205,6 +205,7 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 SUBCOMMANDS: dict[str, str] = {
+    "acp": "Run as the agent of an editor (Agent Client Protocol)",
     "agents": "List running sessions, in the background and in terminals",
     "attach": "Show a background session in this terminal",
     "auth": "Store and check API keys for model services",

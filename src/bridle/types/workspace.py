@@ -93,6 +93,8 @@ class Workspace:
         self._tasks = tasks
         """The background jobs, or how to make the place for them when the first begins; None for nowhere."""
         self.files = FileStates()
+        self.unsaved: dict[str, str] = {}
+        """Texts that an editor holds for files and has not saved, by path."""
         self.todos: list[dict[str, Any]] = []
         self.origins: tuple[str, ...] = ()
         """Where it began before it moved to a work tree: rules that are anchored there still hold."""

@@ -16,6 +16,7 @@ PASSED_ON = (
     "--mcp-config", "--dangerously-skip-permissions",
 )  # fmt: skip
 """Flags of a session that those started from the list of sessions get."""
+_IN_EDITORS = ("--model", "--permission-mode", "--settings", "--add-dir", "--plugin-dir", "--mcp-config")
 MOST_REMOTE = 32
 _JOB = Argument("id", "an id, the start of one, or part of the name", completes="jobs")
 _OLD = Argument("id", "an id of bridle schedules")
@@ -40,6 +41,20 @@ _REMOTE_CONTROL = (
 )  # fmt: skip
 
 SESSIONS = (
+    Subcommand(
+        "acp",
+        SUBCOMMANDS["acp"],
+        "verbs.acp:run_acp",
+        options=(
+            *session_flags(*_IN_EDITORS),
+            switch("--login", help="ask for an API key and store it; editors run this in a terminal"),
+        ),
+        details=(
+            "Editors start this and speak JSON-RPC with it on standard input and output. The flags count\n"
+            "for every session that they open. See bridle docs editors."
+        ),
+        examples=("bridle acp", "bridle acp --model opus --permission-mode acceptEdits"),
+    ),
     Subcommand(
         "agents",
         SUBCOMMANDS["agents"],

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bridle.host.safe_open import Location
-from bridle.tools.files import patches, seen_files, text_files
+from bridle.tools.files import patches, seen_files, text_files, unsaved
 from bridle.tools.files.replacements import Replaced, find_replacement, hint, replace
 from bridle.tools.files.text_files import TextFile, TextForm
 from bridle.types.errors import ToolError
@@ -70,9 +70,9 @@ async def edit(input: EditInput, ctx: ToolContext) -> ToolOutput:
     _require_sense(input, path)
     if ctx.changes is not None:
         await ctx.changes.before_change(location.target)
-    plan, mtime_ns = await asyncio.to_thread(
-        _apply, input, location, ctx.workspace, ctx.workspace.files.find(path)
-    )
+    await unsaved.ask_editor(ctx, location)
+    apply = _apply_shared if unsaved.is_shared(ctx) else _apply_here
+    plan, mtime_ns = await apply(input, location, ctx)
     state = FileState(content=plan.state.content, mtime_ns=mtime_ns, partial=plan.state.partial)
     ctx.workspace.files.note(path, state)
     return await asyncio.to_thread(_report, input, path, plan, cwd=ctx.cwd)
@@ -86,6 +86,19 @@ def _require_sense(input: EditInput, path: str) -> None:
         raise ToolError("There is no change to make: old_string and new_string are the same.")
     if path.endswith(".ipynb"):
         raise ToolError(f"{path} is a notebook. Change its cells with NotebookEdit.")
+
+
+async def _apply_here(input: EditInput, location: Location, ctx: ToolContext) -> tuple[_Plan, int]:
+    state = ctx.workspace.files.find(location.path)
+    return await asyncio.to_thread(_apply, input, location, ctx.workspace, state)
+
+
+async def _apply_shared(input: EditInput, location: Location, ctx: ToolContext) -> tuple[_Plan, int]:
+    state = ctx.workspace.files.find(location.path)
+    plan = await asyncio.to_thread(_plan, input, location, ctx.workspace, state)
+    form = plan.before.form if plan.before else TextForm()
+    stamp = plan.before.stamp if plan.before else None
+    return plan, await unsaved.put_shared(ctx, location, plan.after.raw, form, stamp=stamp)
 
 
 def _apply(
@@ -144,7 +157,8 @@ def _plan_new(input: EditInput, location: Location, workspace: Workspace) -> _Pl
 
 def _read(location: Location, workspace: Workspace) -> TextFile:
     try:
-        return text_files.read_text(location, most_bytes=_MOST_BYTES)
+        file = text_files.read_text(location, most_bytes=_MOST_BYTES)
+        return unsaved.as_held(file, location.path, workspace)
     except FileNotFoundError as error:
         raise text_files.missing(location.path, workspace) from error
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from bridle.host.local_disks import is_small_and_local
 from bridle.host.safe_open import Location
-from bridle.tools.files import text_files
+from bridle.tools.files import text_files, unsaved
 from bridle.tools.files.text_pages import Page, cut_page
 from bridle.tools.notebooks import notebook, views
 from bridle.types.errors import ToolError
@@ -66,7 +66,8 @@ async def read(input: ReadInput, ctx: ToolContext) -> ToolOutput:
     """Show a text file, image, PDF or notebook."""
     location = text_files.locate_to_open(ctx, input.file_path)
     before = ctx.workspace.files.find(location.path)
-    shown = _show_at_once(location, input, ctx, before)
+    await unsaved.ask_editor(ctx, location)
+    shown = _show_held(location, input, ctx, before) or _show_at_once(location, input, ctx, before)
     if shown is None:
         shown = await asyncio.to_thread(_show, location, input, ctx, before)
     ctx.workspace.files.note(location.path, shown.state)
@@ -74,6 +75,18 @@ async def read(input: ReadInput, ctx: ToolContext) -> ToolOutput:
 
 
 TOOL = read
+
+
+def _show_held(
+    location: Location, input: ReadInput, ctx: ToolContext, before: FileState | None
+) -> _Shown | None:
+    """What an editor holds of a file and has not saved; None where it holds nothing else than the disk."""
+    text = ctx.workspace.unsaved.get(location.path)
+    if text is None or input.pages or location.path.endswith(".ipynb"):
+        return None
+    status = text_files.find_status(location)
+    mtime_ns = 0 if status is None else status.st_mtime_ns
+    return _show_text(location.path, text.encode(), input, ctx, before=before, mtime_ns=mtime_ns)
 
 
 def _show_at_once(

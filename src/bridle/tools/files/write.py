@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from bridle.host.safe_open import Location
-from bridle.tools.files import patches, seen_files, text_files
+from bridle.tools.files import patches, seen_files, text_files, unsaved
 from bridle.tools.files.text_files import TextFile, TextForm
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
@@ -38,7 +38,7 @@ def _check(input: WriteInput, ctx: ToolContext) -> None:
     if status is not None and status.st_size > seen_files.MOST_CHECKED_BYTES:
         _require_whole(seen_files.require_seen(state, location.path), location.path)
     else:
-        _existing(location, state)
+        _existing(location, state, ctx.workspace)
 
 
 @tool(
@@ -55,7 +55,9 @@ async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
     path = location.path
     if ctx.changes is not None:
         await ctx.changes.before_change(location.target)
-    written = await asyncio.to_thread(_apply, location, input.content, ctx.workspace.files.find(path))
+    await unsaved.ask_editor(ctx, location)
+    apply = _apply_shared if unsaved.is_shared(ctx) else _apply_here
+    written = await apply(location, input.content, ctx)
     ctx.workspace.files.note(path, FileState(content=written.text, mtime_ns=written.mtime_ns))
     data = await asyncio.to_thread(_data, path, input.content, written)
     name = text_files.short_name(path, ctx.cwd)
@@ -65,19 +67,37 @@ async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
 TOOL = write
 
 
-def _apply(location: Location, content: str, state: FileState | None) -> _Written:
-    before = _existing(location, state)
-    form = before.form if before else TextForm()
-    raw = content
-    if form.crlf:
-        raw = content.replace("\r\n", "\n").replace("\n", "\r\n")
-    if not _fits(raw, form):
-        form = TextForm(crlf=form.crlf)
+async def _apply_here(location: Location, content: str, ctx: ToolContext) -> _Written:
+    state = ctx.workspace.files.find(location.path)
+    return await asyncio.to_thread(_apply, location, content, state, ctx.workspace)
+
+
+async def _apply_shared(location: Location, content: str, ctx: ToolContext) -> _Written:
+    state = ctx.workspace.files.find(location.path)
+    before = await asyncio.to_thread(_existing, location, state, ctx.workspace)
+    raw, form = _formed(content, before)
+    stamp = before.stamp if before else None
+    mtime_ns = await unsaved.put_shared(ctx, location, raw, form, stamp=stamp)
+    return _Written(before=before, text=content.replace("\r\n", "\n"), mtime_ns=mtime_ns)
+
+
+def _apply(location: Location, content: str, state: FileState | None, workspace: Workspace) -> _Written:
+    before = _existing(location, state, workspace)
+    raw, form = _formed(content, before)
     mtime_ns = seen_files.put(location, raw, form, stamp=before.stamp if before else None)
     return _Written(before=before, text=content.replace("\r\n", "\n"), mtime_ns=mtime_ns)
 
 
-def _existing(location: Location, state: FileState | None) -> TextFile | None:
+def _formed(content: str, before: TextFile | None) -> tuple[str, TextForm]:
+    """The text with the line ends of the old file, and how it is encoded."""
+    form = before.form if before else TextForm()
+    raw = content
+    if form.crlf:
+        raw = content.replace("\r\n", "\n").replace("\n", "\r\n")
+    return raw, form if _fits(raw, form) else TextForm(crlf=form.crlf)
+
+
+def _existing(location: Location, state: FileState | None, workspace: Workspace) -> TextFile | None:
     """The file that is to be overwritten, if there is one.
 
     Raises:
@@ -88,7 +108,7 @@ def _existing(location: Location, state: FileState | None) -> TextFile | None:
         return None
     state = seen_files.require_seen(state, path)
     try:
-        file = text_files.read_text(location, most_bytes=_MOST_BYTES)
+        file = unsaved.as_held(text_files.read_text(location, most_bytes=_MOST_BYTES), path, workspace)
     except FileNotFoundError:
         return None
     _require_whole(state, path)

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import os
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -13,9 +13,10 @@ from bridle.host.background import BackgroundShells, Ending, Shell, exit_code, t
 from bridle.host.plain_text import newest_lines
 from bridle.host.shell import command_line, command_prefix, find_bash, shell_environment
 from bridle.tools.shell.command_text import is_silent, may_outlive_its_limit, meaning_of_one
-from bridle.tools.shell.output import describe_exit, show
+from bridle.tools.shell.output import Shown, describe_exit, show
 from bridle.types.errors import CommandStopped, ToolError
 from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox, View
+from bridle.types.services.editor import EDITOR_TERMINALS
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
@@ -104,6 +105,14 @@ async def _run(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, *, notices: list[str]
 ) -> ToolOutput:
     changed = None if ctx.changes is None else await ctx.changes.before_command()
+    if ctx.service(EDITOR_TERMINALS) is not None and _view(input, ctx) is None and not _sandbox(input, ctx):
+        try:
+            if (shown := await _run_in_terminal(input, ctx, bash, notices=notices)) is not None:
+                return shown
+        finally:
+            if changed is not None:
+                await changed()
+        changed = None
     place = _Place()
     try:
         shell = _launch(input, ctx, shells, bash, place)
@@ -132,6 +141,31 @@ async def _run(
         place.close()
         if changed is not None:
             await changed()
+
+
+async def _run_in_terminal(
+    input: BashInput, ctx: ToolContext, bash: str, *, notices: list[str]
+) -> ToolOutput | None:
+    """Run a command that nothing confines in a terminal of the editor; None where it cannot."""
+    from bridle.tools.shell.editor_terminal import TerminalCommand, exit_status
+
+    terminal, limit_ms = TerminalCommand(ctx, _free_name(ctx)), _limit_ms(input.timeout, ctx.env)
+    keeps = False
+    try:
+        env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
+        limit = _output_limit(ctx.env)
+        done = await terminal.run(bash, input.command, env=env, limit_ms=limit_ms, most_bytes=4 * limit)
+        if done is None:
+            return None
+        if reset := _settle(ctx.workspace, terminal.place(), ctx.env):
+            notices = [*notices, reset]
+        ending: Ending = "timeout" if done.timed_out else "ended"
+        ended = _Ended(code=exit_status(done), ending=ending, limit_ms=limit_ms)
+        shown = show(terminal.output_file, limit=limit, failed=_has_failed(input, ended))
+        keeps = not shown.whole
+        return _told(input, ended, shown, terminal.output_file, notices)
+    finally:
+        terminal.close(keep_output=keeps)
 
 
 def _launch(
@@ -228,16 +262,8 @@ def _result(
     limit_ms: int,
     notices: list[str],
 ) -> ToolOutput:
-    code = exit_code(shell.process.code or 0)
-    meaning = meaning_of_one(input.command) if code == 1 and ending == "ended" else None
-    failed = ending != "ended" or (code != 0 and meaning is None)
-    if ending == "timeout":
-        notices = [f"The command timed out after {limit_ms / 1000:g} s and was stopped.", *notices]
-    elif ending == "flooded":
-        notices = [
-            "The command was stopped because it printed too much: send its output to a file.",
-            *notices,
-        ]
+    ended = _Ended(code=exit_code(shell.process.code or 0), ending=ending, limit_ms=limit_ms)
+    failed = _has_failed(input, ended)
     shown = show(shell.output_file, limit=_output_limit(ctx.env), failed=failed)
     refusal = None
     if (held := shell.held) is not None and ending == "ended":
@@ -246,13 +272,42 @@ def _result(
     if refusal is not None:
         raise CommandStopped(refusal)
     if (sandbox := _sandbox(input, ctx)) is not None and (
-        refused := sandbox.annotate(shown.text, failed=code != 0, command=input.command)
+        refused := sandbox.annotate(shown.text, failed=ended.code != 0, command=input.command)
     ):
         notices = [*notices, refused]
-    silent = is_silent(input.command)
+    return _told(input, ended, shown, shell.output_file, notices)
+
+
+class _Ended(Struct, frozen=True, kw_only=True):
+    """How a command ended."""
+
+    code: int
+    ending: Ending
+    limit_ms: int
+
+
+def _has_failed(input: BashInput, ended: _Ended) -> bool:
+    has_meaning = ended.code == 1 and ended.ending == "ended" and meaning_of_one(input.command) is not None
+    return ended.ending != "ended" or (ended.code != 0 and not has_meaning)
+
+
+def _told(
+    input: BashInput, ended: _Ended, shown: Shown, output_file: str, notices: Sequence[str]
+) -> ToolOutput:
+    """What the model reads of a command that has ended."""
+    code, ending = ended.code, ended.ending
+    meaning = meaning_of_one(input.command) if code == 1 and ending == "ended" else None
+    if ending == "timeout":
+        notices = [f"The command timed out after {ended.limit_ms / 1000:g} s and was stopped.", *notices]
+    elif ending == "flooded":
+        notices = [
+            "The command was stopped because it printed too much: send its output to a file.",
+            *notices,
+        ]
+    failed, silent = _has_failed(input, ended), is_silent(input.command)
     facts: dict[str, Any] = {
-        "timedOutAfterMs": limit_ms if ending == "timeout" else None,
-        "persistedOutputPath": None if shown.whole else shell.output_file,
+        "timedOutAfterMs": ended.limit_ms if ending == "timeout" else None,
+        "persistedOutputPath": None if shown.whole else output_file,
         "returnCodeInterpretation": meaning,
         "coloredOutput": shown.colored or None,
     }

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: editors run bridle as their agent."""
