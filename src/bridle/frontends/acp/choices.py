@@ -33,6 +33,8 @@ class Choices:
         self._live = live
         setup = live.setup
         self._usual_effort = live.server.runtime.asking.effort
+        self._model = ""
+        """The model as it was chosen, perhaps by an alias."""
         self._choice = Choice(
             settings=setup.config.settings, own=setup.config.raw.get("bridleModels") or {}, env=setup.env
         )
@@ -108,6 +110,7 @@ class Choices:
         if not is_available(value, self._choice):
             raise UsageError(f"The model {value[:80]} is not among availableModels.")
         await switch_model(self._live.session, self._live.server.runtime, full_name(value, self._choice))
+        self._model = value
 
     def _set_effort(self, value: object) -> None:
         server = self._live.server
@@ -119,13 +122,15 @@ class Choices:
 
     def _models(self) -> Json:
         current = self._live.session.state.model
-        rows = [{"value": each.value, "name": each.label or each.value, "description": each.model}
-                for each in offers(self._choice)[:_MOST_MODELS]]  # fmt: skip
-        chosen = next((row["value"] for row in rows if row["value"] == current), None) or next(
-            (row["value"] for row in rows if row["description"] == current), None
-        )
-        if chosen is None:
-            rows, chosen = [{"value": current, "name": current, "description": current}, *rows], current
+        rows = [
+            {"value": each.value, "name": each.label or each.value, "description": each.model}
+            for each in offers(self._choice)[:_MOST_MODELS]
+        ]
+        named = (row["value"] for row in rows if row["description"] == current)
+        is_chosen = bool(self._model) and full_name(self._model, self._choice) == current
+        chosen = self._model if is_chosen else next(named, current)
+        if all(row["value"] != chosen for row in rows):
+            rows.insert(0, {"value": chosen, "name": chosen, "description": current})
         return {
             "id": "model",
             "name": "Model",
