@@ -32,7 +32,6 @@ _KINDS: Mapping[Kind, str] = {
     "plan": "switch_mode",
     "plan_start": "switch_mode",
 }
-_TITLES: Mapping[Kind, str] = {"read": "Read", "edit": "Edit", "write": "Write", "notebook": "Edit"}
 _LONGEST_TITLE = 400
 _MOST_READ = 1024 * 1024
 _PATHS = ("file_path", "notebook_path", "path")
@@ -63,8 +62,8 @@ def title_of(tool: str, input: Mapping[str, Any], workspace: Workspace) -> str:
     kind = traits_of(tool).kind
     if kind in RUNS_COMMANDS and isinstance(command := input.get("command"), str):
         return _shortened(f"`{' '.join(command.split())}`")
-    if kind in _TITLES and (path := _path(input, workspace)) is not None:
-        return _shortened(f"{_TITLES[kind]} {os.path.relpath(path, workspace.start)}")
+    if kind in ("read", *CHANGES_FILES) and (path := _path(input, workspace)) is not None:
+        return _shortened(f"{tool} {os.path.relpath(path, workspace.start)}")
     if kind == "agent" and isinstance(about := input.get("description"), str) and about.strip():
         return _shortened(" ".join(about.split()))
     return _shortened(call_words(tool, input))

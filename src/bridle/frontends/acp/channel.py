@@ -6,7 +6,7 @@ from typing import Any
 
 from bridle.frontends.acp.calls import call_finished, call_started
 from bridle.frontends.acp.content import Json, fenced, text_content
-from bridle.frontends.acp.editor import EditorAbilities
+from bridle.frontends.acp.editor import EditorCapabilities
 from bridle.frontends.acp.peer import EditorPeer
 from bridle.frontends.acp.questions import Questioner
 from bridle.frontends.tui.chat.task_list import TASK_TOOLS, TaskList
@@ -55,7 +55,7 @@ class EditorChannel:
     def __init__(
         self,
         peer: EditorPeer,
-        abilities: EditorAbilities,
+        abilities: EditorCapabilities,
         session_id: str,
         *,
         workspace: Callable[[], Workspace],

@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.5
 _MOST_TEXT = 8 * 1024 * 1024
 
 
-class EditorAbilities(Struct, frozen=True, kw_only=True):
+class EditorCapabilities(Struct, frozen=True, kw_only=True):
     """What the editor says that it can do."""
 
     reads: bool = False
@@ -41,7 +41,7 @@ class EditorAbilities(Struct, frozen=True, kw_only=True):
     """It can run bridle in a terminal for its user to log in."""
 
     @classmethod
-    def read(cls, said: object) -> "EditorAbilities":
+    def read(cls, said: object) -> "EditorCapabilities":
         """What is not of the right kind is as if it were not there."""
         given = said if isinstance(said, dict) else {}
         files, session = _object(given.get("fs")), _object(given.get("session"))
@@ -65,7 +65,7 @@ class EditorFeature(Feature):
     def __init__(
         self,
         peer: EditorPeer,
-        abilities: EditorAbilities,
+        abilities: EditorCapabilities,
         workspace: "Workspace",
         *,
         session_id: Callable[[], str],

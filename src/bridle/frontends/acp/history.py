@@ -1,4 +1,4 @@
-"""An earlier conversation, told to the editor again."""
+"""Replays an earlier conversation to the editor."""
 
 from collections.abc import Iterator
 
@@ -50,7 +50,7 @@ def _user(entry: UserEntry, names: dict[str, str], workspace: Workspace) -> Iter
                     "user_message_chunk", {"type": "image", "mimeType": kind, "data": data}, entry["uuid"]
                 )
             case _:
-                pass  # Told above.
+                pass  # The text is shown already.
 
 
 def _assistant(entry: AssistantEntry, names: dict[str, str], workspace: Workspace) -> Iterator[Json]:

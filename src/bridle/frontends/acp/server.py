@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bridle.config.options import SessionOptions
 from bridle.frontends.acp.content import Json
-from bridle.frontends.acp.editor import EditorAbilities
+from bridle.frontends.acp.editor import EditorCapabilities
 from bridle.frontends.acp.peer import (
     AUTH_REQUIRED,
     CANCELLED,
@@ -53,7 +53,7 @@ class AcpServer:
         self._options = options
         self._peer = EditorPeer(output, answer=self._answer, notified=self._notified)
         self._sessions: dict[str, EditorSession] = {}
-        self._abilities = EditorAbilities()
+        self._abilities = EditorCapabilities()
         self._introduced = False
         self._methods: Mapping[str, Callable[[Params], Awaitable[Json]]] = {
             "initialize": self._initialize,
@@ -113,7 +113,7 @@ class AcpServer:
         if not isinstance(version, int):
             raise UsageError("initialize needs a protocolVersion, which is a whole number.")
         self._introduced = True
-        self._abilities = EditorAbilities.read(params.get("clientCapabilities"))
+        self._abilities = EditorCapabilities.read(params.get("clientCapabilities"))
         nothing: Json = {}
         return {
             "protocolVersion": PROTOCOL,

@@ -9,7 +9,7 @@ from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.frontends.acp.channel import EditorChannel
 from bridle.frontends.acp.choices import Choices
 from bridle.frontends.acp.content import Json, read_prompt
-from bridle.frontends.acp.editor import EditorAbilities, EditorFeature
+from bridle.frontends.acp.editor import EditorCapabilities, EditorFeature
 from bridle.frontends.acp.history import replayed
 from bridle.frontends.acp.peer import AUTH_REQUIRED, EditorPeer, RequestError
 from bridle.host.jsonrpc import INTERNAL_ERROR
@@ -31,7 +31,7 @@ _LIMITS = ("max_turns", "budget_exhausted")
 class EditorSession:
     """Opened by `open`; everything of it runs in one task until `close`."""
 
-    def __init__(self, peer: EditorPeer, abilities: EditorAbilities, setup: Setup) -> None:
+    def __init__(self, peer: EditorPeer, abilities: EditorCapabilities, setup: Setup) -> None:
         self._peer = peer
         self._abilities = abilities
         self._setup = setup

@@ -1,6 +1,6 @@
 """What the Agent Client Protocol adds to each message, compared with lines of JSON over the same engine.
 
-`python -m bench.acp` prints medians; `measure(rounds)` returns them in milliseconds.
+`python -m bench.editors` prints medians; `measure(rounds)` returns them in milliseconds.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _STREAM = ("--output-format", "stream-json", "--verbose", "--input-format", "str
 
 
 def measure(rounds: int = 100) -> dict[str, float]:
-    """Milliseconds of a prompt with a short answer over both protocols, and of a request that does nothing."""
+    """Milliseconds of a short prompt over both protocols, and of a request that does nothing."""
     plain, acp, empty = asyncio.run(_measure(rounds))
     return {
         "stream_json_prompt_ms": plain,
@@ -57,7 +57,7 @@ class _Talk:
     async def plain(self, rounds: int) -> float:
         process = await self._start
         prompt = {"type": "user", "message": {"role": "user", "content": "Hi"}}
-        taken = [await _timed(process, prompt, lambda line: line["type"] == "result") for _ in range(rounds)]
+        taken = [await _timed(process, prompt, _is_result) for _ in range(rounds)]
         await _end(process)
         return _median(taken)
 
@@ -96,6 +96,10 @@ async def _timed(process: asyncio.subprocess.Process, message: Any, is_last: Any
     while not is_last(json.loads(await process.stdout.readline())):
         pass
     return (time.perf_counter() - began) * 1000
+
+
+def _is_result(line: Any) -> bool:
+    return line["type"] == "result"
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
