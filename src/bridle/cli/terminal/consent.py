@@ -170,8 +170,12 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
             raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
 
 
-async def choose_session(app: App, setup: Setup) -> Setup | None:
-    """The set-up with the conversation that the user picked; None when they want none."""
+async def choose_session(app: App, setup: Setup) -> Setup | str | None:
+    """The set-up with the conversation that the user picked; None when they want none.
+
+    For a conversation of another folder it is the command that resumes it there: its files, settings and
+    trust are those of that folder.
+    """
     if setup.options.resume is not True:
         return setup
     from bridle.frontends.tui.screens.session_picker import pick_session
@@ -179,6 +183,8 @@ async def choose_session(app: App, setup: Setup) -> Setup | None:
     chosen = await pick_session(app, cwd=setup.cwd, env=setup.env)
     if chosen is None:
         return None
+    if chosen.command:
+        return f"{chosen.command} --fork-session" if chosen.fork else chosen.command
     fork = setup.options.fork_session or chosen.fork
     options = msgspec.structs.replace(setup.options, resume=chosen.session_id, fork_session=fork)
     return msgspec.structs.replace(setup, options=options)

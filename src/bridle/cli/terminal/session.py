@@ -149,7 +149,9 @@ class _TerminalRun:
             app.end(1)
             return
         chosen = await choose_session(app, setup)
-        if chosen is None:
+        if not isinstance(chosen, Setup):
+            if chosen is not None:
+                self._farewell = f"It belongs to another folder. Resume it there:\n\n  {chosen}\n"
             app.end(0)
             return
         setup = self._setup = chosen

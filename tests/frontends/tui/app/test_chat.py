@@ -445,6 +445,28 @@ async def test_resume_lets_the_user_choose_a_conversation(tmp_path: Path):
         await terminal.ready()
 
 
+async def test_a_conversation_of_another_folder_is_handed_over_with_its_command(tmp_path: Path):
+    async with bridle(tmp_path, [step("The word is plover.")]) as terminal:
+        await terminal.ready()
+        await terminal.say("remember a word")
+        await terminal.until_text("plover")
+        assert await _leave(terminal) == 0
+    (transcript,) = tmp_path.rglob("projects/*/*.jsonl")
+    row = next(json.loads(line) for line in transcript.read_text().splitlines() if '"cwd"' in line)
+    other = "11111111-2222-4333-8444-555555555555"
+    there = transcript.parent.parent / "-srv-other" / f"{other}.jsonl"
+    there.parent.mkdir()
+    text = transcript.read_text().replace(row["cwd"], "/srv/other").replace("a word", "a number")
+    there.write_text(text.replace(transcript.stem, other))
+    async with bridle(tmp_path, [], "--resume") as terminal:
+        await terminal.until(lambda screen: screen.is_alternate and "remember a word" in screen.text)
+        terminal.type("\x01")
+        await terminal.until_text("remember a number")
+        terminal.type("number\r")
+        assert await terminal.ended() == 0
+        assert f"cd /srv/other && bridle --resume {other}" in terminal.emulator.text
+
+
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
