@@ -13,7 +13,7 @@ from bridle.providers.scripted import ScriptedProvider, SeenRequest, calls, says
 from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
-from bridle.transcripts.undo import undo_compaction
+from bridle.transcripts.truncation import undo_compaction
 from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed
 from bridle.types.origin import TYPED

@@ -29,7 +29,7 @@ from bridle.transcripts.resume import resume
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import TranscriptPath
 from bridle.transcripts.transcript import Transcript
-from bridle.transcripts.undo import undo_compaction
+from bridle.transcripts.truncation import undo_compaction
 from bridle.types.block import UserBlock
 from bridle.types.errors import UsageError
 from bridle.types.event import CompactionStarted, Noticed

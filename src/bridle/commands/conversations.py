@@ -16,7 +16,7 @@ from bridle.engine.turn import Turn
 from bridle.features.background.feature import BACKGROUND
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, find_by_name, list_sessions, locate
-from bridle.transcripts.undo import undo_compaction
+from bridle.transcripts.truncation import undo_compaction
 from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CommandReplied

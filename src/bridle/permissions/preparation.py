@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.permissions.files.copied_programs import with_copied_programs
 from bridle.permissions.files.folder_contents import with_trees
 from bridle.permissions.files.git_hidden_files import with_files_kept_back, with_tree_paths
 from bridle.permissions.files.globs import with_matches
@@ -15,6 +14,7 @@ from bridle.permissions.files.linked_removals import with_critical_removals
 from bridle.permissions.files.links import FollowedPaths
 from bridle.permissions.files.parent_paths import as_walked
 from bridle.permissions.files.paths import is_inside
+from bridle.permissions.files.program_copies import with_copied_programs
 from bridle.permissions.files.repositories import KnownRepository, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
 from bridle.permissions.tool_names import FETCH, SHELL, WATCHER

@@ -1,6 +1,6 @@
 """Attachments: what bridle puts beside a prompt, such as git's state or the list of skills.
 
-In a conversation an attachment is an entry of the user's side that nobody typed. In the file it is a row of
+In a conversation an attachment is an entry of the user's side that no one typed. In the file it is a row of
 its own type, as Claude Code writes it, so that readers of transcripts do not take it for a prompt.
 """
 

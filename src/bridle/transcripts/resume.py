@@ -10,10 +10,9 @@ from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
 from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
 from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.reader import Loaded, load, opening
-from bridle.transcripts.scheduled_prompts import SCHEDULED, recall_scheduled
 from bridle.transcripts.session import Session
 from bridle.transcripts.shortened_results import STRIPPED, shorten, shortened, stripped, stripped_in
-from bridle.transcripts.skills_used import SKILLS, recall_skills
+from bridle.transcripts.state_lines import SCHEDULED, SKILLS, recall_scheduled, recall_skills
 from bridle.transcripts.store import (
     INTERACTIVE,
     TranscriptPath,

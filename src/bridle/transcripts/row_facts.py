@@ -28,7 +28,7 @@ def whole_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     return {**usage, **{key: value for key, value in defaults.items() if usage.get(key) is None}}
 
 
-class PromptNumbers:
+class PromptCounter:
     """Which prompt rows of the user's side belong to, and the place of that prompt in the conversation."""
 
     __slots__ = ("_id", "_prompts", "_turns")

@@ -14,7 +14,7 @@ from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
 from bridle.transcripts.entry_ids import timestamp
 from bridle.transcripts.pending_rows import PendingRows
-from bridle.transcripts.row_facts import PromptNumbers, whole_usage
+from bridle.transcripts.row_facts import PromptCounter, whole_usage
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_block, text_of
@@ -87,7 +87,7 @@ class Session:
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
         self._held = PendingRows()
-        self._prompts = PromptNumbers()
+        self._prompts = PromptCounter()
         self._asked = ""
         """The newest prompt of this process."""
         self._ids: Counter[str] | None = None

@@ -1,6 +1,8 @@
-"""Takes the end off a conversation."""
+"""Takes the end off a conversation, or the last compaction back."""
 
 from bridle.transcripts.conversation import blocks_of, is_prompt, speaks
+from bridle.transcripts.reader import load_before
+from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
 
@@ -30,6 +32,29 @@ def without_leftovers(entries: list[ConversationEntry]) -> list[ConversationEntr
     if stop and same_message is not None and _message_id(entries[stop - 1]) == same_message:
         return entries
     return entries[:stop]
+
+
+def undo_compaction(session: Session, path: str) -> bool:
+    """Go back to the conversation before the newest compaction; False when there was none.
+
+    What was said since the compaction is left behind, in the file and out of the conversation.
+
+    Raises:
+        OSError: the transcript cannot be read.
+    """
+    boundary = next(
+        (
+            entry
+            for entry in reversed(session.entries)
+            if entry["type"] == "system" and entry["subtype"] == "compact_boundary"
+        ),
+        None,
+    )
+    if boundary is None or (leaf := boundary.get("logicalParentUuid")) is None:
+        return False
+    session.flush()
+    session.go_back(load_before(path, leaf))
+    return True
 
 
 def _check_turn(entries: list[ConversationEntry], place: int, prompt: str) -> None:

@@ -61,7 +61,7 @@ class SchedulesFeature(Feature):
             from bridle.features.schedules.clock import SystemClock
             from bridle.features.schedules.file import ScheduleFile
             from bridle.features.schedules.session import ScheduleContext, SessionSchedules
-            from bridle.transcripts.scheduled_prompts import note_scheduled
+            from bridle.transcripts.state_lines import note_scheduled
 
             context = self._context
             self._made = SessionSchedules(

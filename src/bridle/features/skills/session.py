@@ -233,7 +233,7 @@ class SessionSkills:
     async def note_use(self, session: "Session", skill: Skill, text: str | None) -> None:
         """Count the use, and keep the text with the conversation where it is part of it."""
         if text is not None:
-            from bridle.transcripts.skills_used import note_skill
+            from bridle.transcripts.state_lines import note_skill
 
             note_skill(session, skill.name, text)
         try:

@@ -1,14 +1,35 @@
-"""Keeps the texts of skills that a conversation follows, so that they outlive compaction and resume."""
+"""Keeps what a conversation has going past compaction and resume: prompts to come, skills in use."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.transcripts.session import Session
+import msgspec
 
+from bridle.transcripts.session import Session
+from bridle.types.services.schedules import Scheduled
+
+SCHEDULED = "bridle-scheduled"
+"""The kind of line that holds prompts that are to come; the last one counts."""
 SKILLS = "bridle-skills"
-"""The kind of line that holds them; the last one counts."""
+"""The kind of line that holds the texts of skills; the last one counts."""
 LONGEST_SKILL = 20_000
 MOST_OF_SKILLS = 100_000
+
+
+def note_scheduled(session: Session, scheduled: Sequence[Scheduled]) -> None:
+    """Keep what is to come now."""
+    session.swap(scheduled=tuple(scheduled))
+    prompts = [msgspec.to_builtins(each) for each in scheduled]
+    session.note({"type": SCHEDULED, "prompts": prompts, "sessionId": session.id})
+
+
+def recall_scheduled(session: Session, note: Mapping[str, Any]) -> None:
+    """Take over what a line says; a line that makes no sense is passed over."""
+    try:
+        prompts = msgspec.convert(note.get("prompts"), tuple[Scheduled, ...])
+    except msgspec.ValidationError:
+        return
+    session.swap(scheduled=prompts)
 
 
 def note_skill(session: Session, name: str, text: str) -> None:
