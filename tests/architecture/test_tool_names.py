@@ -21,7 +21,7 @@ _KNOWING = {
     "mcp/resource_tools.py": "makes the tools",
     "context/sections.py": "the system prompt speaks of tools",
     "features/agents/builtin.py": "agents with lists of tools",
-    "features/agents/coordinator.py": "an agent with a list of tools",
+    "features/agents/main_agent.py": "an agent with a list of tools",
     "transcripts/usage/model_calls.py": "rows of older conversations, which name their calls",
     "providers/offline/": "acts as a model, which calls tools by name",
     "sdk/options.py": "rules for skills, as the SDK writes them",

@@ -5,8 +5,7 @@ from typing import Any
 
 from PIL import Image
 
-from bridle.commands.pages.conversation_page import Export, conversation_page
-from bridle.commands.pages.markdown import markdown_html
+from bridle.commands.pages.conversation_page import Export, conversation_page, markdown_html
 from bridle.providers.scripted import calls, says
 from bridle.tools.files.write import TOOL as WRITE
 from bridle.types.command import Says

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.context.environment import describe_environment, gather_environment
-from bridle.context.single_line import one_line
+from bridle.types.text import one_line
 
 
 def test_facts_are_gathered_from_the_machine_and_the_given_clock(tmp_path: Path):

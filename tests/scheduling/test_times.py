@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.features.schedules.jitter import shifted
+from bridle.features.schedules.session import shifted
 from bridle.features.schedules.times import describe, parse
 from tests.tables import table
 

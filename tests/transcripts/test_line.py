@@ -3,8 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.transcripts.entry_ids import is_uuid, timestamp
-from bridle.transcripts.line import decode_line, encode_line
+from bridle.transcripts.line import decode_line, encode_line, is_uuid, timestamp
 from bridle.types.ids import new_uuid
 
 _JSON = st.recursive(

@@ -3,7 +3,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.transcripts.reader import load
 from bridle.transcripts.row_facts import whole_usage
 from bridle.transcripts.session import Session

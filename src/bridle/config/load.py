@@ -9,13 +9,9 @@ from msgspec import Struct
 
 from bridle.config.merge import merge
 from bridle.config.model_names import NAMING, OwnModels, own_models
-from bridle.config.problems import Problem, located
+from bridle.config.problems import Problem
 from bridle.config.schema import Settings, settings_of
-from bridle.config.source_limits import CHANGED, SHARED, counting_untrusted, permitted, without
-from bridle.config.sources import Inputs, Layer, SettingsFile, places, read
-from bridle.config.unsupported_settings import without_effect
-from bridle.config.validate import check, misspelled
-from bridle.config.variables import only_when_trusted
+from bridle.config.sources import SHARED, Inputs, Layer, SettingsFile, places, read
 from bridle.host import paths
 from bridle.types.errors import ConfigError
 
@@ -130,6 +126,10 @@ def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -
 
     An untrusted folder sets no variable that decides which code runs.
     """
+    if not config.layers:
+        return dict(base_env)
+    from bridle.config.variables import only_when_trusted
+
     added: dict[str, str] = {}
     for layer in config.layers:
         wary = layer.source in SHARED and not trusted
@@ -166,7 +166,11 @@ def _load(
         layer, found = _read_layer(place, previous)
         problems += found
         if layer is not None and layer.source in SHARED:
-            layer, found = _wary(layer, layers, inputs, trusted=trusted, approved_content=approved_content)
+            from bridle.config.layer_check import trusted_part
+
+            layer, found = trusted_part(
+                layer, layers, inputs, trusted=trusted, approved_content=approved_content
+            )
             problems += found
         if layer is not None:
             layers.append(layer)
@@ -227,37 +231,6 @@ def _computed(
     return known, [*others, *([] if computed is None else [computed])], (*problems, *found)
 
 
-def _wary(
-    layer: Layer,
-    below: list[Layer],
-    inputs: Inputs,
-    *,
-    trusted: Callable[[], bool],
-    approved_content: "LazyContentApprovals | None",
-) -> tuple[Layer, tuple[Problem, ...]]:
-    """What a folder says without what waits for trust, or what has changed since it was given."""
-    user = next((each.values for each in below if each.source == "userSettings"), {})
-    own = own_models(user, inputs.models)
-    values, faults = counting_untrusted(layer.values, mode=_mode(below), own=own)
-    if not faults:
-        return layer, ()
-    if trusted():
-        if approved_content is None:
-            return layer, ()
-        from bridle.config.content_approvals import items_at
-
-        paths = approved_content.open().missing(items_at(layer.values, [path for path, _ in faults]))
-        values, faults = without(layer.values, paths), tuple((path, CHANGED) for path in paths)
-    problems = located(faults, file=layer.path, text=layer.text)
-    return Layer(layer.source, layer.path, values, layer.text), problems
-
-
-def _mode(layers: list[Layer]) -> str:
-    """The permission mode that the user chose before any folder has a say."""
-    own = next((layer.values for layer in layers if layer.source == "userSettings"), {})
-    return (own.get("permissions") or {}).get("defaultMode") or "default"
-
-
 def _read_layer(
     place: SettingsFile, previous: Mapping[str, Layer] | None
 ) -> tuple[Layer | None, tuple[Problem, ...]]:
@@ -268,15 +241,10 @@ def _read_layer(
         return (previous or {}).get(place.path), (problem,)
     if layer is None:
         return None, ()
-    values, wrong = check(layer.values)
-    if place.source == "policySettings" and layer.values.get("policyHelper") and "policyHelper" not in values:
-        # Without it, less would hold than the administrator wants.
-        reason = next((reason for path, reason in wrong if path[0] == "policyHelper"), "it cannot be used")
-        raise ConfigError(f"policyHelper in {place.path}: {reason}.")
-    values, refused = permitted(values, layer.source)
-    faults = (*wrong, *refused, *without_effect(values), *misspelled(values))
-    problems = located(faults, file=layer.path, text=layer.text)
-    return Layer(layer.source, layer.path, values, layer.text), problems
+    # Many runs have no settings, and what checks them is large.
+    from bridle.config.layer_check import checked
+
+    return checked(layer, place)
 
 
 def _require(place: SettingsFile, layer: Layer | None, problem: Problem | None) -> None:

@@ -5,10 +5,8 @@ from typing import Any
 
 from bridle.config.model_names import OwnModels
 from bridle.config.problems import Fault, KeyPath
+from bridle.config.sources import SHARED
 from bridle.config.variables import never_from_project, only_when_trusted
-
-SHARED = ("projectSettings", "localSettings")
-"""Sources that come with a folder and not from the person who opens it."""
 
 _CLOSED_TO: dict[str, dict[str, str]] = {
     "userSettings": {"managed": "only managed settings can set this"},

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.config.problems import Problem
-from bridle.config.validate import parse
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
 
@@ -81,9 +80,14 @@ def read(place: SettingsFile) -> tuple[Layer | None, Problem | None]:
             if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.islink(place.path):
                 return None, None
             return None, Problem(file=place.path, message=_unreadable(error), broken=True)
+    from bridle.config.validate import parse  # Most places have no file.
+
     values, text, problem = parse(data, file=place.path)
     return Layer(place.source, place.path, values, text), problem
 
+
+SHARED = ("projectSettings", "localSettings")
+"""Sources that come with a folder and not from the person who opens it."""
 
 _FILES: dict[str, Source] = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 

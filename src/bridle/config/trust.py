@@ -25,8 +25,8 @@ from bridle.config.mcp.variables import approve_variables, credentials, given_va
 from bridle.config.model_names import NAMING, own_models
 from bridle.config.problems import dotted, line_numbers
 from bridle.config.schedules import content, read_schedules, schedule_file
-from bridle.config.source_limits import SHARED, waiting
-from bridle.config.sources import Layer
+from bridle.config.source_limits import waiting
+from bridle.config.sources import SHARED, Layer
 from bridle.config.state import is_too_wide, trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes

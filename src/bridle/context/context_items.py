@@ -7,9 +7,9 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.context.single_line import one_line
 from bridle.context.tokens import weigh_block
 from bridle.types.entry import ConversationEntry
+from bridle.types.text import one_line
 
 _LONGEST_TITLE = 80
 _SUBJECTS = (

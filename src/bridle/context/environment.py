@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from bridle.context.single_line import one_line
 from bridle.host.git import repository as git
+from bridle.types.text import one_line
 
 _MOST_ROOTS = 50
 

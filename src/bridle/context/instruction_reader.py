@@ -16,9 +16,8 @@ from bridle.context.instruction_scope import (
     is_inside,
 )
 from bridle.context.markdown import find_imports, split_rule, strip_comments
-from bridle.context.single_line import one_line
 from bridle.host.files import read_bytes
-from bridle.types.text import unmarked
+from bridle.types.text import one_line, unmarked
 
 _LARGEST = 4 * 1024 * 1024
 _FILE_BYTES = 200_000

@@ -5,7 +5,7 @@ import os
 from bridle.context.globs import matches
 from bridle.context.instruction_reader import InstructionReader
 from bridle.context.instruction_scope import Instructions, Kind, PathRule, Scope, is_inside
-from bridle.context.single_line import one_line
+from bridle.types.text import one_line
 
 _MOST_RULES = 500
 _MOST_FOLDERS = 200

@@ -9,9 +9,9 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.context.memory_folder import INDEX, memory_folder
-from bridle.context.single_line import one_line
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.lock import FileLock
+from bridle.types.text import one_line
 
 MOST_LINES = 200
 MOST_BYTES = 25_000

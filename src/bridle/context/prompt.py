@@ -21,8 +21,8 @@ from bridle.context.sections import (
     WITHOUT_PERSON,
     WORK,
 )
-from bridle.context.single_line import one_line
 from bridle.types.block import TextBlock, text_block
+from bridle.types.text import one_line
 
 Place = Literal["terminal", "print", "host"]
 """Where answers are read: as they come at a terminal, the last message alone, or by a host program."""

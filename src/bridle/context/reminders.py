@@ -4,9 +4,9 @@ import re
 
 from bridle.context.environment import Environment, describe_environment
 from bridle.context.instruction_scope import InstructionFile, Kind
-from bridle.context.single_line import one_line
 from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock, text_block
+from bridle.types.text import one_line
 
 _TAG = r"(?i)<(\s*/?\s*system-reminder)"
 

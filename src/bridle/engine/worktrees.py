@@ -11,7 +11,7 @@ from bridle.host.git.worktree_base import Pull, WorktreeFault
 from bridle.host.git.worktrees import Worktree
 from bridle.types.errors import ToolError
 from bridle.types.hooks.environment import WorktreeCreate, WorktreeRemove
-from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
+from bridle.types.services.session import WORKTREE_OPTIONS, WorktreeOptions
 
 _WITHOUT = " Start the agent without isolation, or fix that first."
 

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from bridle.config.hook_schema import HttpHook
 from bridle.config.merge import merge
-from bridle.config.source_limits import SHARED
-from bridle.config.sources import Layer
+from bridle.config.sources import SHARED, Layer
 from bridle.hooks.endpoint import is_allowed, read_endpoint
 from bridle.hooks.handler import Answered, Failed, Handler, HookCall, Reply
 from bridle.hooks.http_post import Headers, HttpReply, post

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from bridle.config.hook_schema import HookGroup, HookTable, Seconds
 from bridle.config.problems import KeyPath, Problem, dotted, line_numbers
-from bridle.config.source_limits import SHARED
-from bridle.config.sources import Layer
+from bridle.config.sources import SHARED, Layer
 from bridle.config.validate import validate
 from bridle.hooks.handler import AnyHook, CallbackHook, FunctionHook, Kind, Origin, kind_of
 from bridle.hooks.matching import Matcher, read_matcher

@@ -1,4 +1,4 @@
-"""Permission rules as people write them: `Tool` or `Tool(content)`."""
+"""Permission rules as people write them: `Tool` or `Tool(content)`, with the line of their file."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.config.problems import line_numbers
+from bridle.config.sources import Layer
 from bridle.permissions.tool_names import FETCH, OLD_NAMES, RULED_BY
 from bridle.types.permission import Effect, Rule, RuleSource
 
@@ -150,3 +152,31 @@ def _unescape(text: str) -> str:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def rules_of(layer: Layer) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules that a layer gives, and a sentence with file and line about each that cannot be used."""
+    permissions = layer.values.get("permissions")
+    if not isinstance(permissions, dict) or not any(permissions.get(effect) for effect in Effect):
+        return (), ()
+    lines = dict(reversed(list(_lines(layer.text))))
+    return rules_from(permissions, Origin(source=layer.source, file=layer.path, lines=lines))
+
+
+def _lines(text: str) -> Iterator[tuple[tuple[Effect, str], int]]:
+    """The line of each rule as the file has it, since a layer's values lack what is wrong in them."""
+    try:
+        written: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return
+    numbers = line_numbers(text)
+    for effect in Effect:
+        match written:
+            case {"permissions": dict() as permissions}:
+                listed: Any = permissions.get(effect.value)
+            case _:
+                return
+        for index, rule in enumerate(listed if isinstance(listed, list) else ()):
+            line = numbers.get(("permissions", effect.value, index))
+            if line is not None:
+                yield (effect, str(rule)), line

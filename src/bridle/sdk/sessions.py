@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bridle.host.paths import project_dir
 from bridle.transcripts import agent_transcripts, listing, management
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.transcripts.listing import SessionInfo as SDKSessionInfo
 from bridle.transcripts.management import SessionMessage
 from bridle.types.errors import SessionError

@@ -15,11 +15,10 @@ from bridle.sdk.errors import CLIConnectionError
 from bridle.sdk.options import Options
 from bridle.sdk.sessions import project_key_for_directory, require_uuid
 from bridle.sdk.store_types import SessionKey, SessionStore, SessionStoreEntry, as_entries, has
-from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.agent_transcripts import agent_files
-from bridle.transcripts.entry_ids import is_uuid
-from bridle.transcripts.line import decode_line, encode_line
+from bridle.transcripts.line import decode_line, encode_line, is_uuid
 from bridle.transcripts.listing import locate
+from bridle.transcripts.transcript import agent_facts
 
 MOST_ENTRIES = 500
 _MOST_BYTES = 1024 * 1024

@@ -26,7 +26,7 @@ from bridle.sdk.store_types import (
 )
 from bridle.transcripts import management
 from bridle.transcripts.agent_transcripts import said_by_agent
-from bridle.transcripts.entry_ids import is_uuid, timestamp
+from bridle.transcripts.line import is_uuid, timestamp
 from bridle.transcripts.reader import Loaded, gather
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
-from bridle.permissions.layer_rules import rules_of
-from bridle.permissions.rules import parse, split_rules
+from bridle.permissions.rules import parse, rules_of, split_rules
 from bridle.providers import catalog
 from bridle.session.model_choices import choose_model
 from bridle.types.errors import UsageError

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from bridle.types.services.session import SKILLS
-from bridle.types.services.skills import SkillDone
+from bridle.types.services.session import SKILLS, SkillDone
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 

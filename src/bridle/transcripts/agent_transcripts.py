@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.listing import locate
 from bridle.transcripts.management import SessionMessage, page
 from bridle.transcripts.reader import Loaded, load
+from bridle.transcripts.transcript import agent_facts
 
 
 def agent_files(transcript: str) -> Iterator[tuple[str, str]]:

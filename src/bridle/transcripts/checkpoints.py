@@ -14,7 +14,7 @@ from bridle.host.safe_open import PathChanged, folder_of
 from bridle.transcripts.backups import Backup, BackupFolder, Seen, look, stamp_at, straight
 from bridle.transcripts.checkpoint_entries import Snapshots, delta_row, snapshot_row
 from bridle.transcripts.command_changes import Watch, watch
-from bridle.transcripts.entry_ids import timestamp
+from bridle.transcripts.line import timestamp
 from bridle.types.entry import NoteEntry
 from bridle.types.errors import SessionError
 from bridle.types.services.checkpoints import Rewound

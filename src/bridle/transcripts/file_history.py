@@ -7,7 +7,7 @@ from bridle.host.paths import config_home
 from bridle.transcripts.backups import Backup, BackupFolder
 from bridle.transcripts.checkpoint_entries import Snapshots, read_snapshots, snapshot_row
 from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
-from bridle.transcripts.entry_ids import timestamp
+from bridle.transcripts.line import timestamp
 from bridle.transcripts.origins import forked_from, origin_of
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import lookup, transcript_path

@@ -1,5 +1,7 @@
-"""One line of a transcript as bytes."""
+"""One line of a transcript: its bytes, its ids and its time."""
 
+import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,3 +30,16 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
+
+
+_UUID = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def is_uuid(text: str) -> bool:
+    return re.fullmatch(_UUID, text) is not None
+
+
+def timestamp(seconds: float) -> str:
+    """A moment since the epoch as ISO 8601 in UTC with milliseconds."""
+    whole, milliseconds = divmod(int(seconds * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03d}Z"

@@ -11,8 +11,7 @@ from msgspec import Struct
 from bridle.host.git.repository import worktrees
 from bridle.host.paths import project_dir, projects_dir
 from bridle.transcripts.conversation import blocks_of
-from bridle.transcripts.entry_ids import is_uuid
-from bridle.transcripts.line import decode_line
+from bridle.transcripts.line import decode_line, is_uuid
 from bridle.types.errors import SessionError
 from bridle.types.text import printable
 

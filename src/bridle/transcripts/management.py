@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from bridle.host.files import write_new
-from bridle.transcripts.entry_ids import is_uuid, timestamp
 from bridle.transcripts.file_history import remove_copies
-from bridle.transcripts.line import encode_line
+from bridle.transcripts.line import encode_line, is_uuid, timestamp
 from bridle.transcripts.listing import locate, read_info
 from bridle.transcripts.reader import load
 from bridle.types.errors import SessionError

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bridle.transcripts.agent_metadata import agent_facts
-from bridle.transcripts.transcript import Follow, Writer
+from bridle.transcripts.transcript import Follow, Writer, agent_facts
 
 
 class MirroredWriter:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.transcripts.reader import opening
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import lookup, transcript_path

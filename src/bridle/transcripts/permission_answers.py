@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from bridle.transcripts.entry_ids import timestamp
+from bridle.transcripts.line import timestamp
 from bridle.transcripts.session import Session
 from bridle.types.origin import Origin
 from bridle.types.question import Permitted, Refused

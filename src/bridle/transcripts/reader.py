@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.cost import Cost, from_note
-from bridle.transcripts.entry_ids import is_uuid
-from bridle.transcripts.line import decode_line
+from bridle.transcripts.line import decode_line, is_uuid
 from bridle.transcripts.pending_rows import restored
 from bridle.transcripts.shortened_results import replacements_in, shortened
 from bridle.transcripts.usage.unsaved_cost import UnsavedCost

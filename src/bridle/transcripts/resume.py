@@ -8,7 +8,7 @@ from bridle.host.paths import project_dir
 from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
 from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.transcripts.reader import Loaded, load, opening
 from bridle.transcripts.session import Session
 from bridle.transcripts.shortened_results import STRIPPED, shorten, shortened, stripped, stripped_in

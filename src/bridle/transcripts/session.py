@@ -12,7 +12,7 @@ from msgspec import UNSET
 from bridle.transcripts.attachments import MAKER, to_row
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
-from bridle.transcripts.entry_ids import timestamp
+from bridle.transcripts.line import timestamp
 from bridle.transcripts.pending_rows import PendingRows
 from bridle.transcripts.row_facts import PromptCounter, whole_usage
 from bridle.transcripts.state import SessionState, StateChanges

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from bridle.host.paths import project_dir, projects_dir
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow, NoTranscript, Transcript, Writer
 from bridle.types.errors import SessionError

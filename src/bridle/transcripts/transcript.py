@@ -3,7 +3,9 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from bridle.host.lock import lock_fd
 from bridle.transcripts.line import encode_line
@@ -201,3 +203,16 @@ def _make_private_dir(path: str) -> None:
 
 def _name(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
+
+
+_LARGEST_FACTS = 1_000_000
+
+
+def agent_facts(path: str) -> dict[str, Any] | None:
+    """What is kept beside the transcript of an agent: who started it and as what; None where that is lost."""
+    try:
+        with open(path.removesuffix(".jsonl") + ".meta.json", "rb") as file:
+            facts = msgspec.json.decode(file.read(_LARGEST_FACTS))
+    except (OSError, msgspec.DecodeError):
+        return None
+    return facts if isinstance(facts, dict) else None

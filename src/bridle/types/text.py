@@ -1,4 +1,4 @@
-"""Text that can be written down: no half of a surrogate pair, which UTF-8 has no place for."""
+"""Text that can be written down: one line where one is wanted, and no half of a surrogate pair."""
 
 import re
 from typing import Any
@@ -82,3 +82,9 @@ def counted(number: int, one: str, many: str = "") -> str:
 def noun(number: int, one: str, many: str = "") -> str:
     """The form of a noun that goes with a number."""
     return one if number == 1 else many or f"{one}s"
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """The text without line breaks, control characters or bytes that are no text, at most `limit` long."""
+    shown = printable(text[: limit + 1])
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

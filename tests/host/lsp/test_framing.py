@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.features.language_servers.positions import units_before
+from bridle.features.language_servers.session import units_before
 from bridle.host.lsp.framing import Frames, LspFault, encode
 
 _MESSAGES = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3), max_size=5)

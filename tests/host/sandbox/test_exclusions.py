@@ -1,6 +1,6 @@
 import pytest
 
-from bridle.host.sandbox.exclusions import is_excluded
+from bridle.host.sandbox.confinement import is_excluded
 
 
 @pytest.mark.parametrize(

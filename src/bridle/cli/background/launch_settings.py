@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from bridle.config.load import Config, environment, load
-from bridle.config.source_limits import SHARED
+from bridle.config.sources import SHARED
 from bridle.host.programs import find_program
 from bridle.types.errors import UsageError
 from bridle.types.variables import is_on

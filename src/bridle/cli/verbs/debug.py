@@ -12,7 +12,7 @@ from msgspec import Struct
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.verbs.hypothetical_calls import imagine
-from bridle.config.source_limits import SHARED
+from bridle.config.sources import SHARED
 from bridle.host.stdio import complain
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import SessionPosition, prepare, read_command

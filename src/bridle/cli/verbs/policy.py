@@ -13,10 +13,10 @@ from bridle.config.load import Config, load
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.host.paths import config_home
-from bridle.permissions.layer_rules import rules_of
 from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
 from bridle.permissions.preparation import SessionPosition, prepare
+from bridle.permissions.rules import rules_of
 from bridle.session import choices, permission_choices
 from bridle.tools.catalog import traits_of
 from bridle.tools.known_names import KNOWN_NAMES

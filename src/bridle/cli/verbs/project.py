@@ -16,7 +16,7 @@ from bridle.config.edit import update
 from bridle.config.trust import revoke
 from bridle.host.files import read_bytes
 from bridle.host.paths import config_home, global_state_file, project_dir, projects_dir
-from bridle.transcripts.entry_ids import is_uuid
+from bridle.transcripts.line import is_uuid
 from bridle.types.errors import ConfigError, UsageError
 
 _BESIDE = ("file-history", "tasks", "todos", "session-env", "image-cache", "uploads", "debug", "plans")

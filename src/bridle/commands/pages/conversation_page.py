@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.commands.pages.call_view import call_view
-from bridle.commands.pages.html import Html, el, join
+from bridle.commands.pages.code import code_block
+from bridle.commands.pages.html import Html, el, join, shown, text
 from bridle.commands.pages.images import image
-from bridle.commands.pages.markdown import markdown_html
 from bridle.commands.pages.page import whole_page
 from bridle.commands.wording import counted
 from bridle.transcripts.reader import load
@@ -116,3 +116,50 @@ def _is_prompt(entry: ConversationEntry) -> bool:
     if entry["type"] != "user" or entry.get("isMeta") or entry.get("isCompactSummary"):
         return False
     return "toolUseResult" not in entry and bool(text_of(entry["message"]["content"]).strip())
+
+
+def markdown_html(markdown: str) -> Html:
+    """A text in Markdown, rendered."""
+    return Html(_renderer().render(shown(markdown)))
+
+
+def _renderer() -> Any:
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
+    reader.enable(["table", "strikethrough"])
+    renderer: Any = reader.renderer
+    rules: dict[str, Any] = {
+        "fence": _fence,
+        "code_block": _fence,
+        "image": _image,
+        "link_open": _link,
+        "table_open": _table_open,
+        "table_close": _table_close,
+    }
+    renderer.rules.update(rules)
+    return reader
+
+
+def _fence(tokens: Any, at: int, *_: Any) -> str:
+    language = tokens[at].info.split()
+    return code_block(tokens[at].content, language[0] if language else "")
+
+
+def _image(tokens: Any, at: int, *_: Any) -> str:
+    """Nothing is fetched when a page is opened: an image elsewhere is a link to it."""
+    address = str(tokens[at].attrs.get("src", ""))
+    return el("a", tokens[at].content or address, href=address, rel="noreferrer noopener")
+
+
+def _link(tokens: Any, at: int, *_: Any) -> str:
+    address = str(tokens[at].attrs.get("href", ""))
+    return f'<a href="{text(address)}" rel="noreferrer noopener">'
+
+
+def _table_open(*_: Any) -> str:
+    return '<div class="scroll"><table>'
+
+
+def _table_close(*_: Any) -> str:
+    return "</table></div>"

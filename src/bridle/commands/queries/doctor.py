@@ -25,8 +25,8 @@ from bridle.host.paths import bridle_dir, config_home, projects_dir
 from bridle.host.programs import find_program
 from bridle.host.ripgrep import find_ripgrep
 from bridle.host.shell import find_bash
-from bridle.permissions.layer_rules import rules_of
 from bridle.permissions.lint import lint
+from bridle.permissions.rules import rules_of
 from bridle.providers.connect import check_vendor
 from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.tools.known_names import KNOWN_NAMES

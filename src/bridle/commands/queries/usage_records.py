@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.features.budgets.ledger import Ledger, ledger_path
 from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
-from bridle.transcripts.agent_metadata import agent_facts
+from bridle.transcripts.transcript import agent_facts
 from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, recorded, recorded_in
 from bridle.types.services.session import ADVISOR
 from bridle.types.usage import Usage

@@ -14,7 +14,8 @@ from bridle.config.mcp.locations import LARGEST_STATE, MANAGED_FILE, counts, pro
 from bridle.config.mcp.policy import Policy
 from bridle.config.mcp.variables import NEVER_GIVEN, credentials, refusal, unfilled, withheld
 from bridle.config.problems import Fault, Problem, located
-from bridle.config.source_limits import CHANGED, SHARED
+from bridle.config.source_limits import CHANGED
+from bridle.config.sources import SHARED
 from bridle.config.state import trust_root
 from bridle.config.validate import parse
 from bridle.host import paths

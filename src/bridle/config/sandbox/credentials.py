@@ -14,7 +14,7 @@ from bridle.config.sandbox.layers import collect
 from bridle.config.sandbox.schema import MaskedFile as FileEntry
 from bridle.config.sandbox.schema import MaskedVariable as VariableEntry
 from bridle.config.sandbox.schema import SandboxCredentials, SandboxNetwork, SignedRequests
-from bridle.config.source_limits import SHARED
+from bridle.config.sources import SHARED
 from bridle.host.sandbox.masking.settings import (
     AwsPair,
     Mask,

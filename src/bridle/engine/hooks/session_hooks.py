@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from bridle.config.hook_schema import CommandHook
 from bridle.config.load import LazyContentApprovals
-from bridle.config.source_limits import SHARED
-from bridle.config.sources import Layer
+from bridle.config.sources import SHARED, Layer
 from bridle.engine.compaction.cache_state import cache_state
 from bridle.engine.hooks.agent_hooks import AgentHooks
 from bridle.engine.hooks.conditions import covers

@@ -5,7 +5,6 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bridle.config.source_limits import CHANGED
 from bridle.engine.feature import Feature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.context import FeatureContext
@@ -204,6 +203,8 @@ class _Approved:
         if not context.trusted or context.is_approved(file):
             return definition
         import msgspec
+
+        from bridle.config.source_limits import CHANGED
 
         if file not in self._reported:
             self._reported.add(file)

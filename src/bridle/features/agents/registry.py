@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.context.single_line import one_line
 from bridle.features.agents.builtin import builtin_agents
 from bridle.types.agent import AgentDefinition, AgentSource
 from bridle.types.services.tasks import Task
+from bridle.types.text import one_line
 
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn

@@ -10,7 +10,6 @@ from msgspec import Struct
 from bridle.features.language_servers import answers
 from bridle.features.language_servers.answers import View
 from bridle.features.language_servers.diagnostics import Diagnostics
-from bridle.features.language_servers.positions import units_before
 from bridle.host.lsp.connection import Launch
 from bridle.host.lsp.documents import path_of, uri_of
 from bridle.host.lsp.framing import LspFault
@@ -188,3 +187,17 @@ async def _calls(server: LanguageServer, inquiry: Inquiry, there: Mapping[str, A
         f"callHierarchy/{inquiry.operation}", inquiry.path, {"item": items[0]}, needs=needs
     )
     return answers.calls(found, "from" if incoming else "to", view)
+
+
+_WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
+
+
+def units_before(line: str, character: int, encoding: str) -> int:
+    """The units in front of a character, counted from zero."""
+    codec, width = _codec(encoding)
+    return len(line[:character].encode(codec, "surrogatepass")) // width
+
+
+def _codec(encoding: str) -> tuple[str, int]:
+    name = encoding if encoding in _WIDTHS else "utf-16"
+    return (name if name == "utf-8" else f"{name}-le"), _WIDTHS[name]

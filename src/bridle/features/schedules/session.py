@@ -4,13 +4,13 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
+from zlib import crc32
 
 from msgspec import Struct
 
 from bridle.features.schedules.clock import SystemClock
 from bridle.features.schedules.file import ScheduleFile
-from bridle.features.schedules.jitter import shifted
-from bridle.features.schedules.times import describe, parse
+from bridle.features.schedules.times import Times, describe, parse
 from bridle.types.errors import ToolError
 from bridle.types.origin import Origin
 from bridle.types.services.schedules import Clock, Scheduled, Wakeup
@@ -358,3 +358,23 @@ def _late(what: Scheduled, job: _Job) -> str:
         f"A prompt was scheduled for {when}, when no session was open. Ask the user whether it should still "
         f"run, and wait for the answer:\n\n{what.prompt}"
     )
+
+
+_SHARE = 0.1
+_MOST_LATE = 900.0
+_MOST_EARLY = 90.0
+_ROUND = (0, 30)
+
+
+def shifted(times: Times, base: float, *, id: str, recurring: bool, zone: tzinfo | None) -> float:
+    """When a prompt runs that is due at `base`: the same shift every time for the same id.
+
+    What recurs comes up to a tenth of its period late, a quarter of an hour at most. What comes once, at the
+    full or half hour, comes up to 90 seconds early.
+    """
+    fraction = crc32(id.encode()) / 2**32
+    if not recurring:
+        return base - fraction * _MOST_EARLY if base // 60 % 60 in _ROUND else base
+    following = times.next_after(base, zone)
+    period = 0.0 if following is None else following - base
+    return base + fraction * min(period * _SHARE, _MOST_LATE)

@@ -18,7 +18,7 @@ from bridle.types.command import Command, CommandResult
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect, Rule
-from bridle.types.services.skills import SkillUse
+from bridle.types.services.session import SkillUse
 
 if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime

@@ -24,7 +24,7 @@ from bridle.types.ids import new_uuid
 from bridle.types.origin import sender_named
 from bridle.types.permission import Effect, Rule
 from bridle.types.services.delegation import AgentCompleted, Delegation
-from bridle.types.services.skills import SkillDone, SkillLoaded, SkillUse
+from bridle.types.services.session import SkillDone, SkillLoaded, SkillUse
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:

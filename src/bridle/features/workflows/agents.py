@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from bridle.context.single_line import one_line
 from bridle.features.workflows.journal import Record
 from bridle.features.workflows.options import Request
 from bridle.transcripts.session import Session
 from bridle.types.services.tasks import Task
 from bridle.types.services.workflows import AgentState, AgentView, PhaseView
+from bridle.types.text import one_line
 
 Verdict = Literal["skip", "stop", "restart"]
 

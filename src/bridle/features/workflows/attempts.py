@@ -1,24 +1,28 @@
 """Runs the agents of a run, each with as many attempts as it needs."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
-from bridle.context.single_line import one_line
 from bridle.engine.limits import is_overspent
 from bridle.engine.permissions.run_rules import objection, require
+from bridle.engine.turn import Turn
 from bridle.features.workflows.agents import AgentCall, preview_of
 from bridle.features.workflows.journal import Record
 from bridle.features.workflows.options import Request
-from bridle.features.workflows.run_channel import lead_of
 from bridle.features.workflows.run_context import RunContext
 from bridle.features.workflows.worker import result_of, work
 from bridle.tools.agent import TOOL as AGENT
+from bridle.types.channel import Channel
 from bridle.types.errors import ToolError
+from bridle.types.event import AssistantReplied, Event, FromAgent
+from bridle.types.question import Answer, Question
 from bridle.types.services.delegation import AgentCompleted
 from bridle.types.services.tasks import Task
+from bridle.types.text import one_line
+from bridle.types.workspace import Workspace
 
 _LONGEST_FAULT = 500
 
@@ -191,3 +195,32 @@ class Attempts:
 
     def _now(self) -> float:
         return self.lead.runtime.clock()
+
+
+class RunChannel:
+    """Passes everything on, and tells the run which agents have been answered."""
+
+    def __init__(self, parent: Channel, answered: Callable[[str], None]) -> None:
+        self._parent = parent
+        self._answered = answered
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, FromAgent) and isinstance(event.event, AssistantReplied):
+            self._answered(event.agent_id)
+        self._parent.emit(event)
+
+    async def ask(self, question: Question) -> Answer:
+        return await self._parent.ask(question)
+
+
+def lead_of(turn: Turn, answered: Callable[[str], None]) -> Turn:
+    """The turn that agents of a run work for: where it stood when the run began, wherever it goes later."""
+    runtime, before = turn.runtime, turn.runtime.workspace
+    workspace = Workspace(before.start, tasks=lambda: before.tasks, extra_roots=before.roots[1:])
+    workspace.cwd, workspace.origins = before.cwd, before.origins
+    own = runtime.without_shape().replaced(
+        channel=RunChannel(runtime.channel, answered),
+        workspace=workspace,
+        host=runtime.host.without_arrivals(),
+    )
+    return Turn(turn.session, turn.prompt, own)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.context.single_line import one_line
 from bridle.engine.turn import Turn
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
 from bridle.features.workflows.journal import RunFolder
 from bridle.features.workflows.session import SessionWorkflows
 from bridle.features.workflows.sources import peek
 from bridle.types.errors import ConfigError
+from bridle.types.text import one_line
 
 _LONGEST = 300
 _MOST_PHASES = 12

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from bridle.context.single_line import one_line
 from bridle.extensions.workflows import WorkflowFile
+from bridle.types.text import one_line
 
 _LONGEST_LINE = 250
 _MOST_LISTED = 40

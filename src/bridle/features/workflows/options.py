@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.context.single_line import one_line
 from bridle.engine.assignment import Assignment
 from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.permissions.run_rules import objection
@@ -15,6 +14,7 @@ from bridle.features.workflows.worker import WORKER
 from bridle.types.agent import AGENT_TOOL, AgentDefinition
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Deny
+from bridle.types.text import one_line
 
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from bridle.context.single_line import one_line
 from bridle.engine.turn import Turn
 from bridle.features.agents.records import output_path
 from bridle.features.agents.registry import Agents
@@ -23,6 +22,7 @@ from bridle.types.errors import ToolError
 from bridle.types.event import Noticed, TaskProgressed
 from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
 from bridle.types.services.workflows import RunState, RunView
+from bridle.types.text import one_line
 
 _LONGEST_DESCRIPTION = 200
 _QUIET_SECONDS = 0.25

@@ -5,10 +5,10 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from bridle.context.single_line import one_line
 from bridle.features.agents.log import AgentLog
 from bridle.features.workflows.agents import AgentCall
 from bridle.types.services.tasks import TaskUsage
+from bridle.types.text import one_line
 
 _KEPT_LINES = 200
 _MOST_LINES = 10_000

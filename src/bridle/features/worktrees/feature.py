@@ -9,8 +9,7 @@ from bridle.config.schema import Worktree
 from bridle.engine.feature import Feature
 from bridle.features.context import FeatureContext
 from bridle.types.services.service import Service
-from bridle.types.services.session import WORKTREES
-from bridle.types.services.worktrees import WORKTREE_OPTIONS, WorktreeOptions
+from bridle.types.services.session import WORKTREE_OPTIONS, WORKTREES, WorktreeOptions
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment

@@ -1,13 +1,14 @@
 """The services of a session itself: plan mode, work trees, agents, skills, waiting, notifying, ending."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
 
 from bridle.types.services.service import Service
 
 if TYPE_CHECKING:
     from bridle.types.block import AssistantMessage
-    from bridle.types.services.skills import SkillUse
     from bridle.types.tool import Delegate, ListedTask
     from bridle.types.turn import Prompt
     from bridle.types.workspace import EnteredWorktree
@@ -119,3 +120,39 @@ TOKEN_GOAL: "Service[Callable[[Prompt], int | None]]" = Service(
 )
 """How many tokens a prompt asks to be used, if it names a number."""
 DIGEST: Service[Digest] = Service("digest", missing="Prompts are read one by one.")
+
+
+class SkillLoaded(Struct, frozen=True, kw_only=True):
+    """The skill's text joins the conversation."""
+
+    name: str
+    text: str
+    allowed_tools: tuple[str, ...] = ()
+    model: str | None = None
+
+
+class SkillDone(Struct, frozen=True, kw_only=True):
+    """An agent of its own has followed the skill, or is about to."""
+
+    name: str
+    agent_id: str
+    result: str
+
+
+SkillUse = SkillLoaded | SkillDone
+
+
+class WorktreeOptions(Struct, frozen=True, kw_only=True):
+    base: Literal["fresh", "head"] = "fresh"
+    """Where they begin: at the newest of the remote's main branch, or at the current commit."""
+    sparse: tuple[str, ...] = ()
+    """The only folders that are checked out, where any are named."""
+    links: tuple[str, ...] = ()
+    """Folders that they share with the main checkout."""
+    protected: str | None = None
+    """The main checkout, where a session in the background may change nothing before it is in a work tree."""
+
+
+WORKTREE_OPTIONS: Service[WorktreeOptions] = Service(
+    "worktree_options", missing="There are no work trees in this session."
+)
