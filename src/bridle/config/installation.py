@@ -41,7 +41,12 @@ class Installation(Struct, frozen=True, kw_only=True):
         return f"{words}: {self.source or self.place}"
 
     def command(self, version: str = "") -> list[str] | None:
-        """What installs a version, or the newest; None where only the user can."""
+        """What installs a version, or the newest; None where only the user can.
+
+        What came from a file or an address is never looked for in an index: the name may be another's there.
+        pipx and uv remember where a tool came from."""
+        if self.source and (version or self.kind not in ("pipx", "uv tool")):
+            return None
         wanted = f"{NAME}=={version}" if version else NAME
         match self.kind:
             case "pipx":
@@ -64,6 +69,8 @@ class Installation(Struct, frozen=True, kw_only=True):
     @property
     def advice(self) -> str:
         """What the user does where nothing can be run for them."""
+        if self.source and self.kind in ("pipx", "uv tool", "uv", "pip", "pip --user"):
+            return f"it came from {self.source}: install the version that you want from there"
         match self.kind:
             case "source":
                 return f"update the checkout: git -C {self.source or self.place} pull"

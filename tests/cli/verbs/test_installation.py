@@ -40,6 +40,18 @@ def test_the_program_that_installed_bridle_updates_it(kind: Kind, version: str, 
     assert command is not None or "update" in found.advice
 
 
+def test_what_did_not_come_from_an_index_is_not_looked_for_in_one():
+    plain: tuple[Kind, ...] = ("pip", "uv", "pip --user")
+    for kind in plain:
+        found = Installation(kind=kind, place="/env", version="0.1.0", source="/dist/bridle.whl")
+        assert (found.command(), found.command("0.2.0"), found.question()) == (None, None, None)
+        assert "/dist/bridle.whl" in found.advice
+    tools: dict[Kind, str] = {"pipx": "pipx upgrade bridle", "uv tool": "uv tool upgrade bridle"}
+    for kind, expected in tools.items():
+        found = Installation(kind=kind, place="/env", version="0.1.0", source="git+https://x")
+        assert " ".join(found.command() or ()) == expected and found.command("0.2.0") is None
+
+
 @table(
     "report, log, expected",
     [
