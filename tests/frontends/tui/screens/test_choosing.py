@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from bridle.frontends.tui.screens.actions import CopyText, SaveText
-from bridle.frontends.tui.screens.choices.model import ChooseModel, ModelView, TestModel
+from bridle.frontends.tui.screens.choices.model import CheckModel, ChooseModel, ModelView
 from bridle.frontends.tui.screens.choices.output_style import ChooseStyle, StyleRow, styles_view
 from bridle.frontends.tui.screens.choices.theme import ChooseTheme, ThemeView
 from bridle.frontends.tui.screens.conversation.export import copy_view, export_view
@@ -59,7 +59,7 @@ def test_t_sends_a_test_call_and_shows_what_came_of_it():
     asked: list[Any] = []
     view = ModelView(_MODELS, current="m-small", do=asked.append)
     shown = Showing(view).press("t")
-    assert asked == [TestModel("m-small")] and "Testing…" in shown.text
+    assert asked == [CheckModel("m-small")] and "Testing…" in shown.text
     view.tell(Says("m-small answered in 0.4 s, it called the tool, $0.000012"))
     assert "answered in 0.4 s" in shown.text
     assert "answered" not in shown.press("up").text

@@ -188,7 +188,7 @@ class ScreenController:
     async def _do(self, wish: Any) -> CommandResult:
         """What was chosen, as the command that does it or as something only a terminal can do."""
         from bridle.frontends.tui.screens import actions
-        from bridle.frontends.tui.screens.choices.model import TestModel
+        from bridle.frontends.tui.screens.choices.model import CheckModel
         from bridle.frontends.tui.screens.commands import commands_for
         from bridle.frontends.tui.screens.conversation.rewind import Rewind
         from bridle.frontends.tui.screens.extensions.mcp import LogIn, LogOut
@@ -197,7 +197,7 @@ class ScreenController:
         match wish:
             case MessageAgent(id=id, text=text):
                 return await self._message_agent(id, text)
-            case TestModel(id=model):
+            case CheckModel(id=model):
                 return await self._test_model(model)
             case LogIn(name=name):
                 return await self._log("login", name)

@@ -33,7 +33,7 @@ class ChooseModel(Struct, frozen=True, kw_only=True):
     """Do not save it for later sessions."""
 
 
-class TestModel(Struct, frozen=True):
+class CheckModel(Struct, frozen=True):
     """Send one small request to a model."""
 
     id: str
@@ -124,7 +124,7 @@ class ModelView:
     def _test(self) -> None:
         if (row := self._list.current) is not None:
             self._tested, self._result = row.value, Says()
-            self._do(TestModel(row.model))
+            self._do(CheckModel(row.model))
 
     @property
     def _efforts(self) -> tuple[str, ...]:
