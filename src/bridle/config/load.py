@@ -75,6 +75,7 @@ def load(
     managed_dir: str | None = None,
     trusted: bool | None = None,
     parent: str | None = None,
+    device: tuple[str, ...] | None = None,
 ) -> Config:
     """Read, check and merge all settings; what is wrong is left out and reported in `problems`.
 
@@ -94,6 +95,7 @@ def load(
         models=tuple(env[name] for name in NAMING if env.get(name)),
         parent=parent,
         env=env,
+        device=paths.device_policies(sys.platform, env) if device is None else device,
     )
     if trusted is None:
         return _load(
@@ -180,6 +182,9 @@ def _load(
     if any("policyHelper" in layer.values for layer in layers if layer.source == "policySettings"):
         policy, layers, found = _computed(inputs, layers, before)
         problems += found
+    if any("bridleRemotePolicy" in layer.values for layer in layers if layer.source == "policySettings"):
+        layers, found = _with_remote(inputs, layers)
+        problems += found
     raw = merge([(layer.source, layer.values) for layer in layers])
     return Config(
         settings=settings_of(raw),
@@ -229,6 +234,29 @@ def _computed(
     computed, found = _read_layer(place, None)
     others = [layer for layer in layers if layer.source != "policySettings"]
     return known, [*others, *([] if computed is None else [computed])], (*problems, *found)
+
+
+def _with_remote(inputs: Inputs, layers: list[Layer]) -> tuple[list[Layer], tuple[Problem, ...]]:
+    """The layers with the managed settings of the administrator's address over all others.
+
+    Raises:
+        ConfigError: they must be fetched, and cannot be.
+    """
+    # Few machines have one.
+    from bridle.config.managed.remote_policy import remote_settings
+
+    managed = settings_of(
+        merge([(each.source, each.values) for each in layers if each.source == "policySettings"])
+    )
+    policy = managed.bridle_remote_policy
+    if policy is None:
+        return layers, ()
+    forced = managed.force_remote_settings_refresh is True
+    values, fault = remote_settings(policy, inputs.env, inputs.home, forced=forced)
+    place = SettingsFile("policySettings", policy.url, msgspec.json.encode(values).decode())
+    layer, found = _read_layer(place, None)
+    problems = (*found, *((Problem(file=policy.url, message=fault, broken=True),) if fault else ()))
+    return [*layers, *([] if layer is None else [layer])], problems
 
 
 def _read_layer(

@@ -137,6 +137,14 @@ class PolicyHelper(Struct, frozen=True, kw_only=True, rename="camel"):
     refresh_interval_ms: Annotated[int, Meta(ge=0)] | None = None
 
 
+class RemotePolicy(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where managed settings come from over the network."""
+
+    url: str
+    key_variable: str | None = None
+    timeout_ms: Annotated[int, Meta(ge=100)] | None = None
+
+
 class ModelFacts(Struct, frozen=True, kw_only=True, rename="camel"):
     """What bridle cannot find out about a model; prices are USD per million tokens."""
 
@@ -343,6 +351,9 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     force_remote_settings_refresh: bool | None = None
     parent_settings_behavior: Literal["first-wins", "merge"] | None = None
     policy_helper: PolicyHelper | None = None
+    managed_sources_behavior: Literal["first-wins", "merge"] | None = None
+    bridle_remote_policy: RemotePolicy | None = None
+    bridle_allowed_providers: tuple[str, ...] | None = None
     wsl_inherits_windows_settings: bool | None = None
 
 

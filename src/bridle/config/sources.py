@@ -50,11 +50,13 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """What the program that started us wants to hold, as JSON."""
     env: Mapping[str, str] = {}
     """The environment, for a helper of the administrator."""
+    device: tuple[str, ...] = ()
+    """Property lists of device management, the most special last."""
 
 
 def places(inputs: Inputs) -> tuple[SettingsFile, ...]:
     """Every file that may hold settings, lowest first, whether it exists or not."""
-    managed = _managed_places(inputs.managed_dir)
+    managed = _under_device(inputs.device, _managed_places(inputs.managed_dir))
     found = [*_own_places(inputs), *_flag_place(inputs), *_parent_place(inputs, managed), *managed]
     # In the home directory the user's file and the project's are one, and it is the user's.
     first: dict[str, SettingsFile] = {}
@@ -66,7 +68,7 @@ def places(inputs: Inputs) -> tuple[SettingsFile, ...]:
 def watched(inputs: Inputs) -> tuple[str, ...]:
     """The paths whose change may change the settings."""
     files = [place.path for place in places(inputs) if place.inline is None]
-    return (*files, os.path.join(inputs.managed_dir, "managed-settings.d"))
+    return (*files, *inputs.device, os.path.join(inputs.managed_dir, "managed-settings.d"))
 
 
 def read(place: SettingsFile) -> tuple[Layer | None, Problem | None]:
@@ -134,6 +136,18 @@ def _managed_places(folder: str) -> list[SettingsFile]:
         names = []  # Most machines have no managed settings.
     paths = [os.path.join(folder, "managed-settings.json"), *(os.path.join(parts, name) for name in names)]
     return [SettingsFile("policySettings", path) for path in paths]
+
+
+def _under_device(device: tuple[str, ...], files: list[SettingsFile]) -> list[SettingsFile]:
+    """Device management comes first, and alone unless it says that files count beside it."""
+    lists = [path for path in device if os.path.exists(path)]
+    if not lists:
+        return files
+    from bridle.config.managed.property_list import read_property_list  # Few machines are managed.
+
+    found = [SettingsFile("policySettings", path, read_property_list(path)) for path in lists]
+    merges = any('"managedSourcesBehavior":"merge"' in (each.inline or "") for each in found)
+    return [*files, *found] if merges else found
 
 
 def _unreadable(error: OSError) -> str:

@@ -69,6 +69,15 @@ def managed_dir(platform: str) -> str:
     return _MANAGED.get(platform, "/etc/claude-code")
 
 
+def device_policies(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Where device management keeps its settings on a `sys.platform`, the most special last."""
+    if platform != "darwin":
+        return ()
+    folder, name = "/Library/Managed Preferences", "com.anthropic.claudecode.plist"
+    user = os.path.basename(_user_home(env).rstrip("/"))
+    return f"{folder}/{name}", f"{folder}/{user}/{name}"
+
+
 def _chosen_name(env: Mapping[str, str]) -> str | None:
     name = env.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
     # A name that leads elsewhere, or is too long for a folder, is as if it were not there.

@@ -43,16 +43,18 @@ def provider_for(
     helper: str | None = None,
     commands: "CloudCommands | None" = None,
     switches_when_declined: bool = True,
+    allowed: tuple[str, ...] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Retrying:
     """Who answers for `model`, and for any other that a request may name later.
 
     `names` is what services call models that have another name there (the setting `modelOverrides`), `helper`
     the command that prints a key (`apiKeyHelper`), `commands` those for the credentials of clouds;
-    `switches_when_declined` is the setting `switchModelsOnFlag`.
+    `switches_when_declined` is the setting `switchModelsOnFlag`, `allowed` the
+    services that the administrator allows.
     """
     keys = Keys(env, helper=helper)
-    providers = Providers(env, own_models or {}, names=names, keys=keys, commands=commands)
+    providers = Providers(env, own_models or {}, names=names, keys=keys, commands=commands, allowed=allowed)
     providers.of(model)
     return Retrying(
         providers,
@@ -79,8 +81,11 @@ class Providers:
         names: Mapping[str, str] | None = None,
         keys: Keys | None = None,
         commands: "CloudCommands | None" = None,
+        allowed: tuple[str, ...] | None = None,
     ) -> None:
         self._env = env
+        self._allowed = allowed
+        """The services that the administrator allows; None for all."""
         self._commands = commands
         self._own_models = catalog.with_declared(own_models, env)
         self._names = names or {}
@@ -112,6 +117,12 @@ class Providers:
                 f"The model {name} has the dialect {model.dialect!r} in bridleModels: use one of {known}."
             )
         vendor = self._vendor(model)
+        service = "offline" if vendor is None else vendor.name
+        if self._allowed is not None and service not in self._allowed:
+            listed = ", ".join(self._allowed) or "none"
+            raise ConfigError(
+                f"Your administrator allows only these services: {listed}; {name} is on {service}."
+            )
         place = vendor or model.dialect
         if place not in self._made:
             self._made[place] = self._planner() if vendor is None else self._ask(vendor)

@@ -132,9 +132,9 @@ the user) and hard_deny (never). autoMode.classifyAllShell sends every shell com
         arguments=(
             Argument("part", "security checks what protects this machine", "optional", choices=("security",)),
         ),
-        options=(JSON,),
+        options=(JSON, switch("--managed", help="show what administrators have set, and where")),
         details="Changes nothing. Exits with 1 if there are problems.",
-        examples=("bridle doctor", "bridle doctor security --json"),
+        examples=("bridle doctor", "bridle doctor security --json", "bridle doctor --managed"),
     ),
     Subcommand(
         "debug",

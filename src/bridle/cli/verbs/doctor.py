@@ -24,7 +24,12 @@ from bridle.types.text import encodable_value
 def run_doctor(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print every check; the exit code is 1 when something is broken."""
     setup = set_up(SessionOptions(), env)
-    checks = asyncio.run(_look_at_security(setup) if given.has("part") else _look(setup))
+    if given.on("managed"):
+        from bridle.commands.queries.managed_settings import managed_checks
+
+        checks = managed_checks(setup.config)
+    else:
+        checks = asyncio.run(_look_at_security(setup) if given.has("part") else _look(setup))
     text = _json(checks) if given.on("json") else checks_text(checks)
     code = say(f"{text}\n")
     return code or int(any(check.health == "fault" for check in checks))

@@ -46,6 +46,7 @@ def provider_of(
         names=settings.model_overrides,
         helper=settings.api_key_helper,
         commands=model_choices.choose_commands(config),
+        allowed=settings.bridle_allowed_providers,
         switches_when_declined=settings.switch_models_on_flag is not False,
     )
 

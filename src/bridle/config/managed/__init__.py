@@ -1,0 +1,1 @@
+"""Managed settings from elsewhere than files: device management and an address."""
