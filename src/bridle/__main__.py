@@ -21,9 +21,10 @@ def main() -> int:
 
         # The most usual start: the prompt is there before anyone knows how to read a command line.
         frame = paint_first_frame()
-    from bridle.cli.bytecode import use_image
+    if argv not in (["--help"], ["-h"]):
+        from bridle.cli.bytecode import use_image
 
-    use_image()
+        use_image()
     from bridle.cli.main import run
 
     return run(argv, frame)
