@@ -11,6 +11,10 @@ def main() -> int:
         from bridle.version import version_line
 
         return say(version_line(for_people=os.isatty(1)))
+    if os.environ.get("CLAUDE_CODE_PROFILE_STARTUP"):
+        from bridle.cli.startup_profile import profile_start
+
+        profile_start(os.environ)
     import gc
 
     # Nothing that start-up makes is garbage, and looking for it takes time; print mode turns it on again.

@@ -204,6 +204,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_DISABLE_ATTACHMENTS", "switch", "engine/mentions", "@ mentions stay plain text"),
     Variable("CLAUDE_CODE_DISABLE_ADMIN_ENV_UNION", "switch", "", "Do not merge managed env blocks across sources", no_effect="bridle merges the env of all managed files"),
     Variable("CLAUDE_CODE_PERFORCE_MODE", "switch", "tools/files/text_files", "Refuse writes to read-only files, suggest p4 edit"),
+    Variable("CLAUDE_CODE_PROFILE_STARTUP", "switch", "cli/startup_profile", "1 prints where the time of a start went, at its end"),
     Variable("CLAUDE_CODE_DEBUG_LOGS_DIR", "text", "frontends/print/output", "Debug log file path (a file, not a folder)"),
     Variable("CLAUDE_CODE_DEBUG_LOG_LEVEL", "text", "", "Verbose, debug, info, warn, error", no_effect="the debug log has one level"),
     Variable("DEBUG", "switch", "frontends/print/output", "Write a debug log"),

@@ -116,7 +116,7 @@ async def test_the_console_exporter_writes_to_standard_error(tmp_path: Path):
         )
         done = await program.run("-p", "hi")
     assert (done.code, done.out) == (0, "ok\n")
-    assert "claude_code.user_prompt" in done.err
+    assert "claude_code.user_prompt" in done.err and len(done.err.splitlines()) > 10
 
 
 async def test_a_dead_collector_does_not_hold_the_session_up_and_is_silent(tmp_path: Path):

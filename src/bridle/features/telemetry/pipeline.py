@@ -1,7 +1,6 @@
 """Makes the OpenTelemetry providers of a session from its variables."""
 
 import logging
-import os
 import platform
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -306,8 +305,8 @@ class _Console:
     """Standard error as exporters write to it: a whole text at a time, without secrets."""
 
     def write(self, text: str) -> int:
-        if text.strip():
-            complain(SECRETS.hide(text.rstrip(os.linesep)))
+        for line in SECRETS.hide(text).splitlines():
+            complain(line)
         return len(text)
 
     def flush(self) -> None:
