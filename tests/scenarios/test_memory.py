@@ -224,6 +224,24 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date(tmp_path: Path)
     assert magic_title("# Other") is None and magic_title(new) == "Deploying"
 
 
+async def test_documents_are_updated_by_the_users_own_instructions(tmp_path: Path):
+    path = tmp_path / "deploy.md"
+    path.write_text("Intro.\n\n#  magic doc: Deploying\n\n*short*\n\nUnknown.\n")
+    own = tmp_path / "home" / "magic-docs" / "prompt.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("Update {{docTitle}} ({{customInstructions}}) at {{docPath}}; {{other}}.")
+    new = "Intro.\n\n#  magic doc: Deploying\n\n*short*\n\nFridays only."
+    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
+    queue = SideWorkFeature({"documents": update_documents})
+    runtime = make_runtime(tmp_path, provider, READ)
+    runtime = with_feature(runtime.replaced(env={"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}), queue)
+    await run_turn(make_session(), Prompt(content="where?", origin=TYPED), runtime)
+    await queue.finish()
+
+    assert path.read_text() == f"{new}\n"
+    assert provider.requests[-1].system[0]["text"] == f"Update Deploying (short) at {path}; {{{{other}}}}."
+
+
 async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Path):
     path = tmp_path / "deploy.md"
     path.write_text("# MAGIC DOC: Deploying\n\nUnknown.\n")
