@@ -193,6 +193,16 @@ async def test_spending_limit_stops_before_the_calls_of_the_answer_that_broke_it
     assert len(requests(runtime)) == 1
 
 
+async def test_an_answer_that_breaks_the_spending_limit_is_an_error_though_the_work_is_done(tmp_path: Path):
+    script = [says("Done.", usage={"input_tokens": 900_000, "output_tokens": 0})]
+    runtime = make_runtime(tmp_path, script, limits=Limits(max_budget_usd=1.0))
+
+    outcome = await run_turn(make_session(), _prompt(), runtime)
+
+    assert (outcome.subtype, outcome.is_error) == ("error_max_budget_usd", True)
+    assert outcome.errors == ("Reached maximum budget ($1)",)
+
+
 async def test_budget_that_is_not_reached_lets_calls_run(tmp_path: Path):
     shop = Workshop()
     work = shop.tool("Work", parallel=True, waits=False)
@@ -263,7 +273,7 @@ async def test_refusal_is_asked_again_once(tmp_path: Path):
 
     assert len(requests(runtime)) == 2
     assert channel.kinds.count("noticed") == 1
-    assert outcome.stop_reason == "refusal"
+    assert (outcome.stop_reason, outcome.is_error, outcome.reason) == ("refusal", True, "api_error")
 
 
 async def test_model_that_cannot_answer_ends_the_turn_with_an_error_that_is_not_sent_again(tmp_path: Path):

@@ -151,12 +151,12 @@ async def _work(turn: Turn) -> Ending:
             refusals += 1
             turn.runtime.channel.emit(Noticed("The model declined; asking once more.", "notice"))
             _say_synthetic(turn, NUDGE_REFUSED)
-        elif step.stop_reason == "refusal" and not step.text.strip():
+        elif step.stop_reason == "refusal":
             raise ProviderError(DECLINED, kind="invalid_request")
         elif (reason := shape.nudge()) is not None:
             begun = ""
             _say_synthetic(turn, reason)
-        elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:
+        elif not step.text.strip() and not nudges:
             nudges += 1
             _say_synthetic(turn, NUDGE_EMPTY)
         elif (more := turn.runtime.features.more_work(turn)) is not None:
@@ -165,7 +165,7 @@ async def _work(turn: Turn) -> Ending:
             stop_blocks += 1
             begun = _continue(turn, text, said)
         else:
-            return said or Ending("completed", text=text)
+            return money_limit(turn) or said or Ending("completed", text=text)
     return objection
 
 

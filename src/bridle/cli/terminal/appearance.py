@@ -1,6 +1,7 @@
 """How a session looks at the terminal: colours, words and names."""
 
 import os.path
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,21 @@ def short_model(model: str) -> str:
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, last = name.rpartition("-")
     return head if head and last.isdecimal() and len(last) == 8 else name
+
+
+def model_name(model: str) -> str:
+    """`Sonnet 4.5` for `claude-sonnet-4-5-20250929`; other models keep their names."""
+    short = short_model(model)
+    found = re.fullmatch(r"([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?(?:\[1m\])?", short)
+    if "claude-" not in model:
+        return short
+    if found is not None:
+        family, major, minor = found.groups()
+    elif (older := re.fullmatch(r"(\d)(?:-(\d))?-([a-z]+)", short)) is not None:
+        major, minor, family = older.groups()
+    else:
+        return short
+    return f"{family.title()} {major}.{minor}" if minor else f"{family.title()} {major}"
 
 
 def short_folder(cwd: str, env: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.cli.terminal.appearance import short_model
+from bridle.cli.terminal.appearance import model_name
 from bridle.cli.terminal.git_location import repository_of, worktree_of
 from bridle.engine.runtime import Runtime
 from bridle.frontends.tui.render.call import AgentProgress
@@ -28,6 +28,7 @@ class SessionFacts:
     def __init__(self, setup: Setup, session: Session, *, runtime: Callable[[], Runtime | None]) -> None:
         self._setup, self._session, self._runtime = setup, session, runtime
         self._totals = SessionTotals()
+        self._began = time.monotonic()
         self._prompt_id = ""
         self._limits: dict[str, dict[str, Any]] = {}
         self.vim: Callable[[], str | None] = lambda: None
@@ -59,7 +60,7 @@ class SessionFacts:
         mode = self.vim()
         return {
             **self.place(),
-            "model": {"id": state.model, "display_name": short_model(state.model)},
+            "model": {"id": state.model, "display_name": model_name(state.model)},
             "version": COMPATIBLE_WITH,
             "output_style": {"name": setup.config.settings.output_style or "default"},
             "cost": self._cost(),
@@ -118,7 +119,7 @@ class SessionFacts:
         totals = self._totals
         return {
             "total_cost_usd": self._session.total_cost_usd,
-            "total_duration_ms": totals.duration_ms,
+            "total_duration_ms": round((time.monotonic() - self._began) * 1000),
             "total_api_duration_ms": totals.api_duration_ms,
             "total_lines_added": totals.lines_added,
             "total_lines_removed": totals.lines_removed,

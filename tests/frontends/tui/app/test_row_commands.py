@@ -87,7 +87,7 @@ async def test_a_status_line_command_is_told_everything_that_is_known(tmp_path: 
         "added_dirs": [str(tmp_path)],
         "repo": {"host": "forge.example", "owner": "ada", "name": "engine"},
     }
-    assert told["model"]["display_name"] == "sonnet-5-5" and told["model"]["id"].endswith("sonnet-5-5")
+    assert told["model"]["display_name"] == "Sonnet 5.5" and told["model"]["id"].endswith("sonnet-5-5")
     window = told["context_window"]
     assert window["current_usage"] == {
         "input_tokens": 30,
