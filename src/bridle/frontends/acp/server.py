@@ -22,6 +22,7 @@ from bridle.frontends.acp.peer import (
 from bridle.frontends.acp.session import EditorSession
 from bridle.host.jsonlines import read_lines
 from bridle.host.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from bridle.host.stdio import complain
 from bridle.host.streams import Output
 from bridle.providers.credentials.store import Credentials
 from bridle.providers.model_listing import Choice, offer
@@ -102,6 +103,11 @@ class AcpServer:
             return dict(RequestError(INTERNAL_ERROR, str(error)).to_response())
         except asyncio.CancelledError:
             return dict(RequestError(CANCELLED, "The request was cancelled.").to_response())
+        except Exception as error:
+            # A defect fails one request, and the editor is not left waiting for its answer.
+            words = f"bridle has a defect: {type(error).__name__}: {error}"
+            complain(f"error: {words}")
+            return dict(RequestError(INTERNAL_ERROR, words).to_response())
 
     def _notified(self, method: str, params: Params) -> None:
         session = self._sessions.get(str(params.get("sessionId")))
