@@ -160,6 +160,8 @@ async def test_a_shell_command_of_the_user_runs_unasked_and_is_told_to_the_model
         await terminal.ready()
         await terminal.say("!echo from-the-shell > out; cat out")
         await terminal.until_text("I saw it.")
+        rows = [row for row in terminal.emulator.rows if "echo from-the-shell" in row]
+        assert rows == ["! echo from-the-shell > out; cat out"]
         assert (terminal.program.project / "out").read_text() == "from-the-shell\n"
         sent = json.dumps(terminal.asked[-1])
         assert "<bash-input>echo from-the-shell" in sent

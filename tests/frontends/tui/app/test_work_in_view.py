@@ -1,6 +1,7 @@
 """What is being done is on the screen: tasks, commands and agents in the background, and what goes on."""
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,30 @@ async def test_a_call_that_waits_for_a_person_has_no_time_and_the_title_says_who
         terminal.type("\x1b[I1")
         await terminal.until_text("Ran.")
         await terminal.until_written("\x1b]0;run it · bridle".encode())
+
+
+async def test_the_time_of_a_turn_is_counted_without_the_time_at_its_questions(tmp_path: Path):
+    script = [step(_calls("Bash", "toolu_b", command="touch made"))]
+    async with bridle(tmp_path, script, "--max-turns", "1") as terminal:
+        await terminal.ready()
+        sent = time.monotonic()
+        await terminal.say("run it")
+        await terminal.until_text("enter to choose")
+        asked = time.monotonic()
+        await terminal.until(lambda _: time.monotonic() - asked > 1)
+        answered = time.monotonic()
+        terminal.type("1")
+        await terminal.until_text("stopped at the limit of steps")
+        await terminal.until(lambda screen: _seconds(screen) is not None)
+        # What was seen of the question is a part of its time: the rest cannot be longer than this.
+        most = time.monotonic() - sent - (answered - asked)
+        assert (_seconds(terminal.emulator) or 0.0) <= most + 0.05
+
+
+def _seconds(screen: Emulator) -> float | None:
+    """The time in the row at the end of a turn."""
+    found = re.search(r"^· ([\d.]+) s\b", screen.text, re.MULTILINE)
+    return None if found is None else float(found[1])
 
 
 async def test_the_spinner_says_what_goes_on(tmp_path: Path):

@@ -28,6 +28,20 @@ def _shown(call: Call, width: int = 60, *, expanded: bool = False) -> list[str]:
     return [text_of(line).rstrip() for line in render_call(call, width, expanded=expanded)]
 
 
+def test_a_command_that_the_user_typed_is_shown_in_full_without_a_tool():
+    call = Call(
+        tool="Bash",
+        input={"command": "printf a\nprintf b"},
+        state="done",
+        data={"stdout": "ab"},
+        seconds=3,
+        typed=True,
+    )
+    rows = [text_of(line) for line in render_call(call, 40)]
+    assert rows == ["! printf a", "  printf b · 3.0 s", "  └ ab"]
+    assert text_of(render_call(call, 12)[1]) == "  printf b"
+
+
 def test_command_shows_its_output_folded_and_all_of_it_expanded():
     output = "\n".join(f"line {n}" for n in range(20))
     call = _call("Bash", {"stdout": output, "stderr": ""}, command="make\n  test")

@@ -20,13 +20,13 @@ def _texts(lines: list[Line]) -> list[str]:
     return [text_of(line).rstrip() for line in lines]
 
 
-def _outcome(*, reason: TurnReason = "completed", duration_ms: int = 65_000) -> Outcome:
+def _outcome(*, reason: TurnReason = "completed") -> Outcome:
     return Outcome(
         subtype="success",
         reason=reason,
         is_error=False,
         num_turns=1,
-        duration_ms=duration_ms,
+        duration_ms=65_000,
         duration_api_ms=1,
         usage=Usage(input=1200, output=300),
         total_cost_usd=0.0123,
@@ -75,9 +75,11 @@ def test_errors_count_down_to_the_next_attempt():
 
 
 def test_turns_end_with_what_they_took():
-    assert _texts(messages.turn_summary(_outcome(), 70)) == ["· 1 min 5 s · 1.5k tokens · $0.0123 so far"]
+    assert _texts(messages.turn_summary(_outcome(), 70, seconds=65)) == [
+        "· 1 min 5 s · 1.5k tokens · $0.0123 so far"
+    ]
     assert (
-        _texts(messages.turn_summary(_outcome(reason="max_turns"), 70))[0]
+        _texts(messages.turn_summary(_outcome(reason="max_turns"), 70, seconds=65))[0]
         == "! stopped at the limit of steps"
     )
 
@@ -184,7 +186,6 @@ def test_any_message_is_shown_within_the_width(
     )
     for lines in (
         messages.user_prompt([block], width, expanded=flag),
-        messages.shell_prompt(text, width),
         messages.memory_prompt(text, width),
         messages.assistant_text(text, width),
         messages.thinking(text, width, expanded=flag, seconds=seconds),
@@ -196,7 +197,7 @@ def test_any_message_is_shown_within_the_width(
         messages.api_error(text, text, width, status=500),
         messages.retry_countdown(text, width, remaining=seconds, attempt=1, most=2),
         messages.queued_prompts([text] * 5, width),
-        messages.turn_summary(_outcome(duration_ms=number), width),
+        messages.turn_summary(_outcome(), width, seconds=number / 1000),
         [spinner_line(width, frame=number, seconds=seconds, verb=text, note=text, output_tokens=number)],
         [status_line(status, width)],
         todo_panel(todos, width),

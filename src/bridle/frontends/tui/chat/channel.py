@@ -60,7 +60,7 @@ from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import Answer, ChoiceQuestion, PermissionQuestion, Question, Refused
 from bridle.types.turn import Outcome
 
-_QUICK_MS = 10_000
+_QUICK_SECONDS = 10
 """A turn that took less needs no summary."""
 _SHELL_OUTPUT = ("<bash-input>", "<bash-stdout>")
 """Prompts that hold what a command of the user printed, which stands above already."""
@@ -144,11 +144,13 @@ class TerminalChannel:
         """Wait for a person: their time is not the call's, and the title says that they are waited for."""
         call_id = question.call_id if isinstance(question, PermissionQuestion | ChoiceQuestion) else None
         self._live.hold(call_id)
+        self._work.hold()
         self._notifier.wait_for_person(on=True)
         try:
             yield
         finally:
             self._live.resume(call_id)
+            self._work.resume()
             self._notifier.wait_for_person(on=False)
 
     def note_answer(self, question: Question, answer: Answer) -> None:
@@ -387,10 +389,9 @@ class TerminalChannel:
             case _:
                 if outcome.is_error and outcome.errors:
                     live.say(messages.notice(outcome.errors[0], width, level="error"))
-                if (
-                    self._says_duration and outcome.duration_ms >= _QUICK_MS
-                ) or outcome.reason != "completed":
-                    live.say(messages.turn_summary(outcome, width))
+                seconds = max(outcome.duration_ms / 1000 - self._work.waited, 0.0)
+                if (self._says_duration and seconds >= _QUICK_SECONDS) or outcome.reason != "completed":
+                    live.say(messages.turn_summary(outcome, width, seconds=seconds))
         self._work.end()
         self._notifier.show_busy(on=False)
         if self.listener is not None:

@@ -36,6 +36,10 @@ class TurnProgress:
         self._turns = 0
         self._is_calm = is_calm
         self._since: float | None = None
+        self._waited = 0.0
+        self._open_questions = 0
+        self._asked = 0.0
+        """When the user was asked, while a question is open."""
         self._characters = 0
         self._retry: tuple[RetryScheduled, float] | None = None
         self.action = CurrentAction()
@@ -52,7 +56,13 @@ class TurnProgress:
 
     @property
     def seconds(self) -> float:
-        return 0.0 if self._since is None else self._clock() - self._since
+        """How long the turn takes so far, without the time for which it waited for the user."""
+        return 0.0 if self._since is None else self._clock() - self._since - self.waited
+
+    @property
+    def waited(self) -> float:
+        """Seconds of this turn in which a question to the user was open."""
+        return self._waited + (self._clock() - self._asked if self._open_questions else 0.0)
 
     @property
     def frame(self) -> int:
@@ -68,6 +78,7 @@ class TurnProgress:
 
     def begin(self) -> None:
         self._since, self._characters, self._retry = self._clock(), 0, None
+        self._waited, self._asked = 0.0, self._since
         self._turns += 1
         self.verb = self.note = ""
         self.action.clear()
@@ -76,6 +87,18 @@ class TurnProgress:
         self._since = self._retry = None
         self.verb = self.note = ""
         self.action.clear()
+
+    def hold(self) -> None:
+        """The user is asked something."""
+        if not self._open_questions:
+            self._asked = self._clock()
+        self._open_questions += 1
+
+    def resume(self) -> None:
+        """A question is answered."""
+        self._open_questions -= 1
+        if not self._open_questions:
+            self._waited += self._clock() - self._asked
 
     def arrived(self, characters: int, word: str) -> None:
         """Some of an answer has come; the word says what the model does."""

@@ -14,7 +14,6 @@ from bridle.engine.turn import Turn
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.editing.attachments import Attachment, PastedImage
 from bridle.frontends.tui.editing.editor import Draft
-from bridle.frontends.tui.render import messages
 from bridle.host.paths import config_home
 from bridle.host.programs import find_program
 from bridle.tools.files.text_files import ImageKind
@@ -66,9 +65,7 @@ def command_name(text: str) -> str | None:
     return None if slashed is None else slashed.name
 
 
-async def run_shell(
-    command: str, talk: SessionLink, live: TurnView, own_calls: set[str], *, width: int
-) -> None:
+async def run_shell(command: str, talk: SessionLink, live: TurnView, own_calls: set[str]) -> None:
     """Run a command that the user typed, through the model's tool and permission gate; the model sees it.
 
     A denial counts; a question counts as approved, because the user typed the command.
@@ -77,18 +74,17 @@ async def run_shell(
     from bridle.engine.calls.dispatch import Call, dispatch
 
     call_id = f"shell_{new_uuid()}"
-    live.say(messages.shell_prompt(command, width))
+    live.start_call(call_id, "Bash", {"command": command}, typed=True)
     try:
         wanted = command if talk.shell == "bash" else in_powershell(command, talk.env)
     except BridleError as error:
-        live.say(messages.notice(str(error), width, level="warning"))
+        live.finish_call(call_id, "failed", content=str(error), data=None, seconds=0.0)
         return
     call = Call(id=call_id, name="Bash", input={"command": wanted})
     runtime = talk.server.runtime
     turn = Turn(talk.session, Prompt(content=command, origin=TYPED), runtime)
     turn.begin()
     own_calls.add(call_id)
-    live.start_call(call_id, "Bash", call.input)
     began = runtime.clock()
     try:
         settled = await dispatch(call, turn, is_alone=_alone)

@@ -169,12 +169,13 @@ class TurnView:
             expanded = self._thoughts or self._expanded()
             self.say(messages.thinking(text, self._width(), expanded=expanded, seconds=seconds))
 
-    def start_call(self, call_id: str, tool: str, input: Mapping[str, Any]) -> None:
-        """A call runs."""
+    def start_call(self, call_id: str, tool: str, input: Mapping[str, Any], *, typed: bool = False) -> None:
+        """A call runs; `typed` stays as the user wrote it."""
         if (known := self._calls.get(call_id)) is not None:
-            known.call = msgspec.structs.replace(known.call, input=input)
+            if not known.call.typed:
+                known.call = msgspec.structs.replace(known.call, input=input)
             return
-        call = Call(tool=tool, input=input, state="running", cwd=self.cwd)
+        call = Call(tool=tool, input=input, state="running", cwd=self.cwd, typed=typed)
         self._calls[call_id] = item = _Call(call_id, call, self._clock())
         self._items.append(item)
         self._flush()

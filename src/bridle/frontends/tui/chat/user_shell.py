@@ -35,8 +35,7 @@ class UserShell:
 
     async def _run(self, command: str) -> None:
         try:
-            width = max(self._app.size.columns, 1)
-            await run_shell(command, self._talk, self._live, self._own_calls, width=width)
+            await run_shell(command, self._talk, self._live, self._own_calls)
         finally:
             self._running = None
             self._app.redraw()

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, prefixed, style, wrap
+from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, paragraph, prefixed, style, wrap
 from bridle.frontends.tui.render.model_texts import for_people
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, Style
@@ -24,6 +24,7 @@ _MARKS: Mapping[State, tuple[str, str]] = {
 BRANCH: Line = (Span("  └ ", style("muted")),)
 BELOW: Line = (Span("    "),)
 _INDENT = 4
+_LONGEST_COMMAND = 100_000
 
 
 class AgentStep(Struct, frozen=True, kw_only=True):
@@ -65,6 +66,8 @@ class Call(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     cwd: str = ""
     agent: AgentProgress | None = None
+    typed: bool = False
+    """The user typed it, as a command behind `!`."""
 
     def text(self, name: str) -> str:
         """A text of the input, empty when there is none."""
@@ -129,6 +132,8 @@ def mark(state: State, frame: int = 0) -> Span:
 
 def header(call: Call, look: Look, width: int, *, frame: int = 0, expanded: bool = False) -> list[Line]:
     """The mark, the tool and what it is called for; one row unless expanded."""
+    if call.typed:
+        return _typed_header(call, look, width)
     lead: Line = (mark(call.state, frame), Span(one_line(look.title(call)), style("tool", bold=True)))
     subject = one_line(look.subject(call)[:4_000])
     tail = _tail(call, look)
@@ -140,6 +145,14 @@ def header(call: Call, look: Look, width: int, *, frame: int = 0, expanded: bool
         tail, room = (), width - cells.line_width(lead) - 1
     shown = cells.truncate_text(subject, room) if room > 0 else ""
     return fit([(*lead, *((Span(f" {shown}"),) if shown else ()), *tail)], width)
+
+
+def _typed_header(call: Call, look: Look, width: int) -> list[Line]:
+    """All of what the user typed behind `!`."""
+    text = paragraph(look.subject(call)[:_LONGEST_COMMAND].strip(), max(1, width - 2), style("mode.bash"))
+    rows = fit(prefixed(text, (Span("! ", style("mode.bash", bold=True)),), (Span("  "),)), width)
+    last: Line = (*(rows[-1] if rows else ()), *_tail(call, look))
+    return [*rows[:-1], last] if cells.line_width(last) <= width else rows
 
 
 def below(rows: Sequence[Line], width: int) -> list[Line]:

@@ -70,14 +70,10 @@ def user_prompt(content: str | Sequence[Any], width: int, *, expanded: bool = Fa
     return [(*each, Span(" " * max(width - cells.line_width(each), 0), background)) for each in banded]
 
 
-def shell_prompt(command: str, width: int) -> list[Line]:
-    """A command that the user ran with `!`."""
-    return _marked("! ", "mode.bash", command, width)
-
-
 def memory_prompt(note: str, width: int) -> list[Line]:
     """A note that the user made with `#`."""
-    return _marked("# ", "mode.memory", note, width)
+    rows = paragraph(note[:_FOLDED_TEXT].strip(), max(1, width - 2), style("mode.memory"))
+    return fit(prefixed(rows, (Span("# ", style("mode.memory", bold=True)),), (Span("  "),)), width)
 
 
 def assistant_text(text: str, width: int) -> list[Line]:
@@ -159,9 +155,9 @@ def retry_countdown(
     return _hung("↻", "warning", f"{why}, {when} ({attempt}/{most})", width)
 
 
-def turn_summary(outcome: Outcome, width: int) -> list[Line]:
+def turn_summary(outcome: Outcome, width: int, *, seconds: float) -> list[Line]:
     """What a turn took, and why it ended when that needs saying."""
-    facts = [duration(outcome.duration_ms / 1000)]
+    facts = [duration(seconds)]
     if used := outcome.usage.context + outcome.usage.output:
         facts.append(tokens(used))
     if outcome.total_cost_usd:
@@ -228,11 +224,6 @@ def _prompt_text(content: str | Sequence[Any]) -> str:
             case _:
                 pass
     return "\n".join(parts)
-
-
-def _marked(mark: str, color: str, text: str, width: int) -> list[Line]:
-    rows = paragraph(text[:_FOLDED_TEXT].strip(), max(1, width - 2), style(color))
-    return fit(prefixed(rows, (Span(mark, style(color, bold=True)),), (Span("  "),)), width)
 
 
 def _hung(mark: str, color: str, text: str, width: int) -> list[Line]:

@@ -87,7 +87,7 @@ def _line_dots(values: Sequence[float], columns: int, rows: int, top: float) -> 
         left = int(place)
         right = min(left + 1, len(points) - 1)
         value = points[left] + (points[right] - points[left]) * (place - left)
-        row = rows - 1 - min(rows - 1, max(0, round(value / top * (rows - 1)) if top > 0 else 0))
+        row = rows - 1 - min(rows - 1, max(0, round(min(value / top, 1.0) * (rows - 1)) if top > 0 else 0))
         step = 0 if before is None else (row > before) - (row < before)
         low, high = sorted((row, row if before is None else before + step))
         dots |= {(each, column) for each in range(low, high + 1)}
