@@ -63,6 +63,10 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         _become_ripgrep(argv[1:], env)
     if verb in _LATER:
         raise UsageError(f"'bridle {verb}' is not part of this version of bridle")
+    if verb.startswith(("cc://", "cc+unix://")):
+        raise UsageError(
+            f"addresses such as {verb.partition('//')[0]}// are not part of this version of bridle"
+        )
     args = parse(argv)
     if args.on("help"):
         from bridle.cli.help import text

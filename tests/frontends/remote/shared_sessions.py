@@ -1,6 +1,6 @@
 """A room for tests: a list for what is done in it, and a server in front of it."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -42,13 +42,26 @@ class FakeActions:
         return {"taken": True}
 
 
+class _Several(SingleSession):
+    def __init__(self, sessions: Sequence[SharedSession]) -> None:
+        super().__init__(sessions[0])
+        self._sessions = sessions
+
+    def all(self) -> Sequence[SharedSession]:
+        return self._sessions
+
+    def find(self, id: str) -> SharedSession | None:
+        return next((each for each in self._sessions if each.id == id), None)
+
+
 class Served:
     """A room that is served, and somebody with the key."""
 
     def __init__(
-        self, shared_session: SharedSession, actions: FakeActions, server: RemoteServer, token: str
+        self, sessions: Sequence[SharedSession], actions: FakeActions, server: RemoteServer, token: str
     ) -> None:
-        self.shared_session = shared_session
+        self.sessions = sessions
+        self.shared_session = sessions[0]
         self.performed = actions
         self.server = server
         self.client = RemoteClient(server.port, token)
@@ -63,13 +76,18 @@ class Served:
 
 
 @asynccontextmanager
-async def served(timeouts: Timeouts | None = None) -> AsyncGenerator[Served]:
-    """A server in front of a room in which nothing happens by itself."""
+async def served(timeouts: Timeouts | None = None, *, sessions: int = 1) -> AsyncGenerator[Served]:
+    """A server in front of sessions in which nothing happens unasked."""
     actions, token = FakeActions(), new_token()
-    shared_session = SharedSession("room-1", actions, name=lambda: "desk", state=lambda: {"mode": "default"})
-    server = RemoteServer(SingleSession(shared_session), token, timeouts=timeouts)
+    shared = [
+        SharedSession(f"room-{number}", actions, name=lambda: "desk", state=lambda: {"mode": "default"})
+        for number in range(1, sessions + 1)
+    ]
+    server = RemoteServer(
+        SingleSession(shared[0]) if sessions == 1 else _Several(shared), token, timeouts=timeouts
+    )
     await server.open()
     try:
-        yield Served(shared_session, actions, server, token)
+        yield Served(shared, actions, server, token)
     finally:
         await server.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import pytest
@@ -170,6 +171,40 @@ async def test_somebody_who_says_nothing_does_not_keep_others_out():
             writer.close()
 
 
+async def test_connections_without_a_key_make_room_for_the_owner():
+    async with served() as made:
+        halves = [await asyncio.open_connection("127.0.0.1", made.client.port) for _ in range(80)]
+        for _, writer in halves:
+            writer.write(b"GET /api/sess")
+        for _ in range(5):
+            assert (await made.client.get("/api/sessions")).status == 200
+        async with made.client.follow(made.shared_session.id) as stream:
+            assert "snapshot" in await stream.line()
+        for _, writer in halves:
+            writer.transport.abort()
+
+
+async def test_many_wrong_keys_are_answered_late_and_the_right_one_at_once():
+    async with served(Timeouts(wrong_key=1_000)) as made:
+        for _ in range(20):
+            assert (await made.client.get("/api/sessions", authorization="Bearer wrong")).status == 401
+        reader, writer = await asyncio.open_connection("127.0.0.1", made.client.port)
+        writer.write(b"GET /api/sessions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer w\r\n\r\n")
+        assert (await made.client.get("/api/sessions")).status == 200
+        await made.server.close()
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+async def test_json_that_is_nested_too_deeply_is_refused_in_a_sentence(opening: bytes):
+    async with served() as made:
+        for path in (made.actions, "/api/letters", "/api/sessions"):
+            answer = await made.client.send("POST", path, opening * 100_000, content_type="application/json")
+            assert (answer.status, answer.json) == (400, {"error": "The body is nested too deeply."})
+
+
 async def test_a_follower_who_does_not_read_is_left_behind_and_holds_no_memory():
     async with served(Timeouts(reader=0.2)) as made:
         _, writer = await asyncio.open_connection("127.0.0.1", made.client.port, limit=1024)
@@ -212,6 +247,16 @@ async def test_only_so_many_may_follow():
         await eventually(lambda: not made.shared_session.people)
         async with made.client.follow(made.shared_session.id) as stream:
             assert stream.status == 200
+
+
+async def test_followers_of_one_session_take_no_places_of_another():
+    async with served(sessions=3) as made, AsyncExitStack() as stack:
+        for session in made.sessions:
+            for _ in range(16):
+                stream = await stack.enter_async_context(made.client.follow(session.id))
+                assert stream.status == 200
+            assert (await made.client.get(f"/api/sessions/{session.id}/events")).status == 503
+        assert (await made.client.get("/api/sessions")).status == 200
 
 
 async def test_the_key_for_messages_opens_nothing_else():

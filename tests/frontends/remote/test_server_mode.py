@@ -105,6 +105,25 @@ async def test_sessions_are_started_on_demand_up_to_the_capacity(tmp_path: Path)
                 assert (await stream.frame("result"))["result"] in ("One.", "Two.")
 
 
+async def test_requests_at_the_same_time_start_no_more_sessions_than_the_capacity(tmp_path: Path):
+    async with serving(tmp_path, [], "--capacity", "2") as made:
+        wishes = [made.client.post("/api/sessions", {"id": new_uuid()}) for _ in range(4)]
+        statuses = [answer.status for answer in await asyncio.gather(*wishes)]
+        assert sorted(statuses) == [200, 503, 503, 503]
+        assert len(await made.sessions()) == 2 == len(_children(made.process.pid))
+
+
+async def test_a_request_for_a_session_that_is_repeated_starts_one(tmp_path: Path):
+    async with serving(tmp_path, [], "--no-create-session-in-dir") as made:
+        wish = {"id": new_uuid()}
+        together = await asyncio.gather(*(made.client.post("/api/sessions", wish) for _ in range(3)))
+        late = await made.client.post("/api/sessions", wish)
+        assert {answer.json["id"] for answer in (*together, late)} == {(await made.sessions())[0]["id"]}
+        assert len(await made.sessions()) == 1
+        for id in (7, "x", new_uuid().upper()):
+            assert (await made.client.post("/api/sessions", {"id": id})).status == 400
+
+
 async def test_only_one_session_is_served_where_that_is_wanted(tmp_path: Path):
     async with serving(tmp_path, [], "--spawn", "session") as made:
         assert (await made.client.get("/api/sessions")).json["opens"] is False
@@ -203,8 +222,9 @@ async def test_sharing_that_is_turned_off_holds_for_servers_too(tmp_path: Path):
         (["--capacity", "0"], "--capacity takes"),
         (["--capacity", "many"], "--capacity takes"),
         (["please"], "unexpected argument"),
-        (["--sandbox", "--no-sandbox"], "contradict"),
-        (["--port", "1"], "unknown option --port"),
+        (["--sandbox", "--no-sandbox"], "can't be used together"),
+        (["--port", "1"], "unknown option --port; see bridle remote-control --help"),
+        (["--model", "x"], "unknown option --model; see bridle remote-control --help"),
     ],
 )
 def test_words_that_cannot_be_meant_are_told(argv: list[str], sentence: str):

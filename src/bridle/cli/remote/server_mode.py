@@ -19,7 +19,7 @@ from bridle.frontends.remote.access import listen_address, new_token
 from bridle.frontends.remote.child_session import ChildOptions, ChildSession
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.server import RemoteServer
-from bridle.frontends.remote.shared_session import SharedSession
+from bridle.frontends.remote.shared_session import SharedSession, is_action_id
 from bridle.host.stdio import complain
 from bridle.types.errors import BridleError, UsageError
 from bridle.types.ids import new_uuid
@@ -30,6 +30,7 @@ _STREAMS = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--permission-prompt-tool", "stdio", "--include-partial-messages", "--replay-user-messages",
 )  # fmt: skip
+_MOST_WISHES = 1_000
 _SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
 
 
@@ -99,6 +100,9 @@ class Hosted:
         self._cwd = cwd
         self._running: dict[ChildSession, asyncio.Task[None]] = {}
         self._count = 0
+        self._starting = 0
+        self._wished: dict[str, asyncio.Task[SharedSession]] = {}
+        """Sessions that clients asked for, by the id of the request."""
         self.ended = asyncio.Event()
         """The only session there may be is over."""
 
@@ -113,12 +117,22 @@ class Hosted:
         return next((shared_session for shared_session in self.all() if shared_session.id == id), None)
 
     async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
-        del wish, who
+        del who
         if not self.opens:
             raise RequestRefused(405, "This server runs a single session (--spawn session).")
+        id = wish.get("id", "")
+        if not isinstance(id, str) or (id and not is_action_id(id)):
+            raise RequestRefused(400, "The id of a request is a UUID in lower case.")
+        # A request that is repeated waits for the session of the first one.
+        starting = self._wished.get(id) or asyncio.create_task(self.start(()))
+        if id:
+            self._wished[id] = starting
+            while len(self._wished) > _MOST_WISHES:
+                del self._wished[next(iter(self._wished))]
         try:
-            return await self.start(())
+            return await asyncio.shield(starting)
         except BridleError as error:
+            self._wished.pop(id, None)
             raise RequestRefused(503, str(error)) from error
 
     async def start(self, flags: Sequence[str]) -> SharedSession:
@@ -128,7 +142,7 @@ class Hosted:
             BridleError: there are too many, or it cannot be started.
         """
         options = self._options
-        if len(self._running) >= options.capacity:
+        if len(self._running) + self._starting >= options.capacity:
             raise BridleError(f"The limit of {options.capacity} sessions is reached.")
         self._count += 1
         tree = (
@@ -147,7 +161,11 @@ class Hosted:
                 log=_complain if options.verbose else lambda _: None,
             )
         )
-        await child.start()
+        self._starting += 1
+        try:
+            await child.start()
+        finally:
+            self._starting -= 1
         self._running[child] = asyncio.create_task(self._run(child))
         return child.shared_session
 

@@ -44,6 +44,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     """To take what was written last."""
     beat: float = 5.0
     """Between two signs of life."""
+    wrong_key: float = 1.0
+    """Before a wrong key is answered, once there were many."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -65,6 +67,8 @@ class Request(Struct, frozen=True, kw_only=True):
             value: Any = decode_json(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RequestRefused(400, "The body is not JSON.") from error
+        except RecursionError as error:
+            raise RequestRefused(400, "The body is nested too deeply.") from error
         if not isinstance(value, dict):
             raise RequestRefused(400, "The body is not a JSON object.")
         return value

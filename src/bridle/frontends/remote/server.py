@@ -3,6 +3,7 @@
 import asyncio
 import os.path
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import parse_qs
@@ -23,7 +24,13 @@ from bridle.frontends.remote.shared_session import SharedSession
 from bridle.host.files import read_bytes
 
 _MOST_VISITS = 64
+"""Connections at a time besides followers."""
 _MOST_FOLLOWERS = 16
+"""Of one session."""
+_MOST_FOLLOWERS_IN_ALL = 256
+_MOST_WRONG_KEYS = 20
+"""After so many in a while, further ones are answered late."""
+_WHILE = 10.0
 _BATCH = 256 * 1024
 _LARGEST_FILE = 1_000_000
 _STILL_HERE = b'{"beat":true}\n'
@@ -84,7 +91,10 @@ class RemoteServer:
         self._names = known_names(listen, names)
         self._server: asyncio.Server | None = None
         self._visits: set[asyncio.Task[None]] = set()
+        self._strangers: dict[asyncio.Task[None], None] = {}
+        """Connections that have not shown a key, the oldest first."""
         self._followers = 0
+        self._wrong_keys: deque[float] = deque(maxlen=_MOST_WRONG_KEYS)
 
     @property
     def port(self) -> int:
@@ -116,29 +126,45 @@ class RemoteServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection, task = HttpConnection(reader, writer, self._timeouts), asyncio.current_task()
-        if task is None or len(self._visits) >= _MOST_VISITS:
+        if task is None or not self._make_room():
             connection.abort()
             return
         self._visits.add(task)
+        self._strangers[task] = None
         try:
-            await self._receive(connection)
+            await self._receive(connection, task)
         except (OSError, TimeoutError, h11.LocalProtocolError):
             connection.abort()  # The client is gone, or does not read.
         except asyncio.CancelledError:
             connection.abort()  # We are closing, and this task is the connection's own.
         finally:
             self._visits.discard(task)
+            self._strangers.pop(task, None)
             connection.close()
 
-    async def _receive(self, connection: HttpConnection) -> None:
+    def _make_room(self) -> bool:
+        """Whether one more connection can be taken; clients with the key go before those without."""
+        if len(self._visits) - self._followers < _MOST_VISITS:
+            return True
+        oldest = next(iter(self._strangers), None)
+        if oldest is None:
+            return False
+        del self._strangers[oldest]
+        oldest.cancel()
+        return True
+
+    async def _receive(self, connection: HttpConnection, task: "asyncio.Task[None]") -> None:
         try:
             head = await connection.head()
             if head is None:
                 return
-            self._check(head)
+            if self._check(head):
+                self._strangers.pop(task, None)
             request = await connection.whole(head)
             await self._answer(request, connection)
         except RequestRefused as refusal:
+            if refusal.status == 401:
+                await self._slow_down()
             await connection.answer_json(refusal.status, {"error": str(refusal), **refusal.beside})
             if refusal.status == 413:
                 await connection.linger()
@@ -150,8 +176,16 @@ class RemoteServer:
                 500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"}
             )
 
-    def _check(self, head: h11.Request) -> None:
-        """Look at who asks before the rest is even read.
+    async def _slow_down(self) -> None:
+        """Let clients with wrong keys wait after many of them; the right key is never delayed."""
+        now = asyncio.get_running_loop().time()
+        many = len(self._wrong_keys) == _MOST_WRONG_KEYS and now - self._wrong_keys[0] < _WHILE
+        self._wrong_keys.append(now)
+        if many:
+            await asyncio.sleep(self._timeouts.wrong_key)
+
+    def _check(self, head: h11.Request) -> bool:
+        """Look at who asks before the rest is even read; whether they showed the key.
 
         Raises:
             RequestRefused: they may not.
@@ -161,12 +195,13 @@ class RemoteServer:
             raise RequestRefused(421, "This name is not one of this session's: see BRIDLE_REMOTE_HOSTS.")
         path = head.target.decode("latin-1").partition("?")[0]
         if path in _FILES:
-            return
+            return False
         if not is_same_origin(headers):
             raise RequestRefused(403, "Requests of other pages are not answered.")
         keys = (self._token, self._letters) if path == "/api/letters" else (self._token,)
         if not has_token(headers, *keys):
             raise RequestRefused(401, "The key is missing or wrong.")
+        return True
 
     async def _answer(self, request: Request, connection: HttpConnection) -> None:
         who = _who(request.headers)
@@ -221,7 +256,7 @@ class RemoteServer:
         self, shared_session: SharedSession, request: Request, connection: HttpConnection, who: str
     ) -> None:
         """Send what happens until the reader goes or falls too far behind."""
-        if self._followers >= _MOST_FOLLOWERS:
+        if len(shared_session.people) >= _MOST_FOLLOWERS or self._followers >= _MOST_FOLLOWERS_IN_ALL:
             raise RequestRefused(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
         epoch, after = _position(request.query)
         self._followers += 1

@@ -167,7 +167,7 @@ class SharedSession:
             RequestRefused: nothing was done.
         """
         id = wish.get("id")
-        if not isinstance(id, str) or _ID.fullmatch(id) is None:
+        if not isinstance(id, str) or not is_action_id(id):
             raise RequestRefused(400, "Every action needs an id of its own, a UUID in lower case.")
         if (done := self._done.get(id)) is not None:
             return done
@@ -247,6 +247,11 @@ class SharedSession:
                 409, "Someone else answered first.", decided={"by": "someone else", "how": "settled"}
             )
         return {"counted": True}
+
+
+def is_action_id(id: str) -> bool:
+    """Whether a text can name a request, so that it is done once however often it comes."""
+    return _ID.fullmatch(id) is not None
 
 
 def _shorten(known: dict[str, Any], most: int) -> None:

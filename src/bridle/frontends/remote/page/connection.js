@@ -69,6 +69,11 @@ export class Connection {
     }
   }
 
+  /** Start another session; one, however often the request has to be repeated. */
+  open() {
+    return this.post("api/sessions", { id: newId() });
+  }
+
   act(session, wish) {
     return this.post(`api/sessions/${session}/act`, { id: newId(), ...wish });
   }

@@ -96,7 +96,7 @@ async function choose(connection, wanted) {
 }
 
 async function openSession(connection) {
-  const made = await attempt(() => connection.post("api/sessions", {}));
+  const made = await attempt(() => connection.open());
   if (made) choose(connection, made.id);
 }
 
