@@ -21,7 +21,7 @@ from bridle.version import __version__
 TICK_NS = 20_000_000
 """Longer than any step of the clock that files are stamped by, which may be 10 ms."""
 _LARGEST = 64 * 1024 * 1024
-_FORMAT = f"{__version__} 3"
+_FORMAT = f"{__version__} 4"
 """Which version can read a file: raise the number when a cached type changes between two releases."""
 _MOST_FILES = 400
 _FRESH_SECONDS = 0.9

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,8 @@ from bridle.extensions.plugins.plugin import Components
 from tests.fakes.plugins import FIXTURE, write_plugin
 
 
-def found(folder: Path) -> Components:
-    manifest = read_manifest(str(folder)).manifest
+def found(folder: Path, entry: dict[str, Any] | None = None) -> Components:
+    manifest = read_manifest(str(folder), entry=entry).manifest
     assert manifest is not None
     return discover(str(folder), manifest)
 
@@ -127,6 +128,70 @@ def test_an_entry_that_says_all_does_not_get_along_with_a_manifest_that_names_co
     reading = read_manifest(str(folder), entry={"name": "p", "strict": False, "agents": "./y"})
 
     assert reading.manifest is None
+
+
+def test_an_entry_that_lists_nothing_leaves_the_manifest_its_components(tmp_path: Path):
+    folder = write_plugin(tmp_path / "p", {"name": "p", "commands": "./x"})
+    (folder / "x").mkdir()
+
+    components = found(folder, {"name": "p", "strict": False, "version": "1", "hooks": None})
+
+    assert [(each.kind, Path(each.path).name) for each in components.places] == [("commands", "x")]
+
+
+def _shared_folder(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / "skills" / name).mkdir(parents=True)
+        (folder / "skills" / name / "SKILL.md").write_text("Text.")
+        for kind in ("commands", "agents"):
+            (folder / kind).mkdir(exist_ok=True)
+            (folder / kind / f"{name}.md").write_text("Text.")
+        (folder / f"{name}.json").write_text(json.dumps({"mcpServers": {name: {"command": name}}}))
+        (folder / f"{name}-hooks.json").write_text(json.dumps({"hooks": {"Stop": [name]}}))
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"usual": {"command": "usual"}}}))
+    (folder / "hooks").mkdir()
+    (folder / "hooks" / "hooks.json").write_text(json.dumps({"hooks": {"Stop": ["usual"]}}))
+
+
+@pytest.mark.parametrize("has_manifest", [False, True])
+def test_two_entries_of_one_folder_bring_only_what_each_lists(tmp_path: Path, has_manifest: bool):
+    folder = tmp_path / "p"
+    if has_manifest:
+        write_plugin(folder, {"name": "p"})
+    _shared_folder(folder)
+    for name in ("a", "b"):
+        components = found(
+            folder,
+            {
+                "name": "p",
+                "strict": False,
+                "skills": [f"./skills/{name}"],
+                "commands": [f"./commands/{name}.md"],
+                "agents": f"./agents/{name}.md",
+                "hooks": f"./{name}-hooks.json",
+                "mcpServers": f"./{name}.json",
+            },
+        )
+        assert [(each.kind, Path(each.path).stem) for each in components.places] == [
+            ("skills", name), ("commands", name), ("agents", name),
+        ]  # fmt: skip
+        assert [each.values for each in components.hooks] == [{"Stop": [name]}]
+        assert list(components.mcp_servers) == [name]
+
+
+def test_an_entry_adds_to_a_manifest_that_is_the_authority(tmp_path: Path):
+    folder = write_plugin(tmp_path / "p", {"name": "p"})
+    _shared_folder(folder)
+    (folder / "extra").mkdir()
+
+    components = found(folder, {"name": "p", "skills": ["./extra"], "mcpServers": "./a.json"})
+
+    assert [Path(each.path).name for each in components.places if each.kind == "skills"] == [
+        "skills",
+        "extra",
+    ]
+    assert sorted(components.mcp_servers) == ["a", "usual"]
+    assert brings(found(folder, {"name": "p"}))[0] == "2 skills"
 
 
 def test_workflows_are_scripts_in_a_folder_or_named_one_by_one(tmp_path: Path):

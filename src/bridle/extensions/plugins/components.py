@@ -125,7 +125,7 @@ class _Search:
 
     def places(self, kind: Kind) -> Iterator[ComponentPath]:
         key, usual = _FOLDERS[kind]
-        for path in self.paths(key, usual, adds=kind == "skills"):
+        for path in self.paths(key, usual, adds=kind == "skills" and not self._is_only_listed(key)):
             yield ComponentPath(kind, path, self._is_single(kind, path))
         if kind == "skills" and self._value(key) is None and os.path.isfile(f"{self._folder}/SKILL.md"):
             yield ComponentPath(kind, self._folder, True)
@@ -230,6 +230,9 @@ class _Search:
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
+    def _is_only_listed(self, key: str) -> bool:
+        return key in self._manifest.only_listed
+
     def _named(self, key: str, value: Any) -> Iterator[str]:
         """The paths in a value: one, a list, or an object whose entries have a `source`."""
         listed: list[Any] = list(value) if isinstance(value, list) else [value]
@@ -242,7 +245,7 @@ class _Search:
                 self._complain("component-load-failed", f"{key} takes paths", self._folder)
 
     def _files(self, usual: str, value: Any, key: str) -> Iterator[str]:
-        found = self.existing(usual)
+        found = None if self._is_only_listed(key) else self.existing(usual)
         if found is not None:
             yield found
         for named in [value] if isinstance(value, str) else value if isinstance(value, list) else ():

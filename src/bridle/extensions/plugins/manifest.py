@@ -43,16 +43,21 @@ def read_manifest(
     try:
         data = read_bytes(file, LARGEST)
     except (FileNotFoundError, NotADirectoryError):
-        return _checked({"name": name, **_supplement(given)}, str(name), file, written=False)
+        alone = _named_components(given)
+        return _checked(
+            {"name": name, **_supplement(given)}, str(name), file, written=False, only_listed=alone
+        )
     except OSError as error:
         return _broken(str(name), "manifest-parse-error", f"cannot be read: {error.strerror or error}", file)
     values, text, problem = parse(data, file=file)
     if problem is not None:
         return _broken(str(name), "manifest-parse-error", str(problem), file)
-    if given.get("strict") is False and (clash := [key for key in COMPONENTS if key in values]):
+    alone = _named_components(given) if given.get("strict") is False else ()
+    if alone and (clash := _named_components(values)):
         message = f"the marketplace says all (strict is false), and the manifest names {clash[0]} too"
         return _broken(str(name), "manifest-validation-error", message, file)
-    return _checked({**_supplement(given), **values}, str(name), file, written=True, text=text)
+    merged = {**_supplement(given), **values}
+    return _checked(merged, str(name), file, written=True, only_listed=alone, text=text)
 
 
 _OF_MARKETPLACES = ("source", "category", "tags", "strict", "relevance")
@@ -62,7 +67,19 @@ def _supplement(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in _OF_MARKETPLACES}
 
 
-def _checked(values: dict[str, Any], label: str, file: str, *, written: bool, text: str = "") -> Reading:
+def _named_components(values: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(key for key in COMPONENTS if values.get(key) is not None)
+
+
+def _checked(
+    values: dict[str, Any],
+    label: str,
+    file: str,
+    *,
+    written: bool,
+    only_listed: tuple[str, ...] = (),
+    text: str = "",
+) -> Reading:
     name = values.get("name")
     if not isinstance(name, str) or not is_name(name):
         message = '"name" is missing or not a name: use letters, digits, dots, dashes and underscores'
@@ -83,6 +100,7 @@ def _checked(values: dict[str, Any], label: str, file: str, *, written: bool, te
         dependencies=_dependencies(values.get("dependencies"), complain),
         channels=_channels(values.get("channels"), complain),
         written=written,
+        only_listed=only_listed,
     )
     faults = tuple(
         PluginFault(

@@ -54,6 +54,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Which of its MCP servers may push messages; None for all."""
     written: bool = True
     """False where the plugin has no manifest of its own."""
+    only_listed: tuple[str, ...] = ()
+    """Keys whose values count without the usual folder or file, because the marketplace lists them."""
 
 
 class ComponentPath(Struct, frozen=True, array_like=True):
