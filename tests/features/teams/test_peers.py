@@ -11,7 +11,9 @@ import msgspec
 import pytest
 
 from bridle.features.teams.peers import PeerSocket, live_sessions, send_to_session, send_to_socket
+from bridle.features.teams.received import MOST_A_MINUTE, MessageRate, announcement
 from bridle.types.errors import ToolError
+from bridle.types.event import Noticed
 from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
@@ -180,6 +182,37 @@ async def test_a_socket_that_another_process_has_taken_over_gets_nothing(tmp_pat
             connection.setblocking(False)
             async with asyncio.timeout(50):
                 assert await asyncio.get_running_loop().sock_recv(connection, 100) == b""
+
+
+async def test_messages_are_shown_and_only_so_many_are_taken_a_minute(tmp_path: Path):
+    received: list[Prompt] = []
+    shown: list[Noticed] = []
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    peer = PeerSocket("s1", env=env, cwd="/w", deliver=received.append, emit=shown.append)
+    await peer.open()
+    try:
+        for _ in range(MOST_A_MINUTE):
+            await send_to_socket(peer.path, _LETTER, pid=os.getpid())
+        with pytest.raises(ToolError, match="try again in a minute"):
+            await send_to_socket(peer.path, _LETTER, pid=os.getpid())
+    finally:
+        await peer.close()
+    assert len(received) == MOST_A_MINUTE
+    assert [each.text for each in shown] == ["Message from another session:\nhello"] * MOST_A_MINUTE
+
+
+def test_messages_are_taken_again_when_a_minute_has_passed():
+    times = iter([*range(MOST_A_MINUTE), 29.0, 59.9, 60.0])
+    rate = MessageRate(lambda: next(times))
+    for _ in range(MOST_A_MINUTE):
+        rate.count()
+    assert [rate.is_exceeded() for _ in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize("text", ["a\x1b]0;x\x07b", "a\u202eb", "a\rb"])
+def test_what_is_shown_of_a_message_cannot_steer_a_terminal(text: str):
+    shown = announcement(AgentMessage(id="l1", sender=f"uds:{text}", text=text, sent=0)).text
+    assert shown.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("how", ["link", "open", "folder", "fifo"])

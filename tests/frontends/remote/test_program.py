@@ -224,6 +224,7 @@ async def test_a_session_writes_to_one_that_is_shared_elsewhere(tmp_path: Path):
                 assert asked["request"]["input"]["to"] == "remote:attic"
                 host.answer(asked, {"behavior": "allow", "updatedInput": asked["request"]["input"]})
                 assert (await host.result())["result"] == "Told them."
+        await terminal.until_text("Message from another session")
         await terminal.until_text("I will look.")
         heard = json.dumps(terminal.asked[-1]["messages"])
         assert "agent-message" in heard and "not from the user" in heard

@@ -179,6 +179,8 @@ async def test_a_message_reaches_a_session_of_a_server_once_and_not_as_the_users
             await eventually(lambda: list(cards.glob("*.json")))
             answers = [(await writer.post("/api/letters", letter)).json for _ in range(2)]
             assert answers == [{"taken": True, "new": True}, {"taken": True, "new": False}]
+            shown = await stream.frame("system", subtype="informational")
+            assert shown["content"] == "Message from another session:\nthe build is broken"
             assert (await stream.frame("result"))["result"] == "I will look."
     (row,) = [row for row in made.program.rows() if "the build is broken" in json.dumps(row)]
     assert row["isMeta"] is True and "agent-message" in row["message"]["content"]

@@ -10,6 +10,7 @@ from bridle.engine.feature import Feature
 from bridle.features.agents.feature import AGENTS
 from bridle.features.context import FeatureContext
 from bridle.permissions.tool_names import MESSAGE
+from bridle.types.event import Noticed
 from bridle.types.origin import PROGRAM
 from bridle.types.services.service import Service
 from bridle.types.turn import Prompt
@@ -107,11 +108,15 @@ class TeamsFeature(Feature):
     async def _open_socket(self, context: FeatureContext) -> None:
         from bridle.features.teams.peers import PeerSocket
 
+        def emit(notice: Noticed) -> None:
+            context.runtime().channel.emit(notice)
+
         peers = PeerSocket(
             context.session.id,
             env=context.env,
             cwd=context.project,
             deliver=context.wake,
+            emit=emit,
             inbound=context.config.settings.cross_session_inbound or "accept",
         )
         try:

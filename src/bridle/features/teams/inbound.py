@@ -9,9 +9,11 @@ from msgspec import Struct
 
 from bridle.config.remote_sessions import Remotes
 from bridle.features.agents.mailbox import MOST_CHARS, MailboxFull, as_prompt, main_mailbox, recorded
+from bridle.features.teams.received import TOO_MANY, MessageRate, announcement
 from bridle.host.lock import Locked
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
+from bridle.types.event import Noticed
 from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
@@ -50,8 +52,11 @@ class Inbound:
         storage: Callable[[], str],
         inbound: Callable[[], str],
         deliver: Callable[[Prompt], None],
+        emit: Callable[[Noticed], None] = lambda _: None,
         env: Mapping[str, str],
     ) -> None:
+        self._emit = emit
+        self._rate = MessageRate()
         self._session = session
         self._storage = storage
         self._inbound = inbound
@@ -69,6 +74,7 @@ class Inbound:
             raise MessageRefused("it takes no messages (its setting crossSessionInbound is refuse)")
         if not self._keep(letter):
             return False
+        self._emit(announcement(letter))
         self._deliver(msgspec.structs.replace(as_prompt(letter), query=inbound != "hold"))
         return True
 
@@ -80,12 +86,15 @@ class Inbound:
         if letter.id in known or any(each.id == letter.id for each in waiting):
             return False
         box.remove(known)
+        if self._rate.is_exceeded():
+            raise MessageRefused(TOO_MANY, full=True)
         try:
             box.put(letter)
         except MailboxFull as fault:
             raise MessageRefused(str(fault), full=True) from fault
         except (OSError, Locked) as fault:
             raise MessageRefused(f"it cannot keep it ({fault})", full=True) from fault
+        self._rate.count()
         return True
 
 

@@ -12,11 +12,13 @@ import msgspec
 from msgspec import Struct
 
 from bridle.features.agents.mailbox import MOST_CHARS, as_prompt
+from bridle.features.teams.received import TOO_MANY, MessageRate, announcement
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.host.owners import birth, is_alive
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ToolError
+from bridle.types.event import Noticed
 from bridle.types.services.messages import AgentMessage
 from bridle.types.turn import Prompt
 
@@ -46,8 +48,11 @@ class PeerSocket:
         env: Mapping[str, str],
         cwd: str,
         deliver: Callable[[Prompt], None],
+        emit: Callable[[Noticed], None] = lambda _: None,
         inbound: str = "accept",
     ) -> None:
+        self._emit = emit
+        self._rate = MessageRate()
         self._session_id = session_id
         self._env = env
         self._cwd = cwd
@@ -122,7 +127,12 @@ class PeerSocket:
             return f"more than {MOST_CHARS:,} characters"
         # No other session may pass for a sender of this one.
         known = letter.sender if letter.sender.startswith("uds:") else "another session"
-        prompt = as_prompt(msgspec.structs.replace(letter, sender=known))
+        if self._rate.is_exceeded():
+            return TOO_MANY
+        self._rate.count()
+        letter = msgspec.structs.replace(letter, sender=known)
+        self._emit(announcement(letter))
+        prompt = as_prompt(letter)
         self._deliver(msgspec.structs.replace(prompt, query=self._inbound != "hold"))
         return None
 

@@ -108,6 +108,7 @@ class SessionListener:
             storage=lambda: server.runtime.records.storage,
             inbound=lambda: setup.config.settings.cross_session_inbound or "accept",
             deliver=server.submit,
+            emit=self.channel.emit,
             env=setup.env,
         )
         parts = LocalSessionParts(framer=lambda: self._framer(server), inbound=inbound, name=name)
