@@ -13,7 +13,7 @@ from bridle.features.auto_mode.feature import AutoModeFeature
 from bridle.features.auto_mode.judge import make_judge
 from bridle.providers.scripted import calls, says
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
-from bridle.types.permission import Ask, Case, Decision, Deny
+from bridle.types.permission import Ask, Case, Decision, Deny, Effect, Rule
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from tests.fakes.engine import FakeChannel, make_session, requests, with_gate
@@ -147,6 +147,23 @@ async def test_ask_puts_the_reason_before_whoever_can_approve(tmp_path: Path):
     (question,) = channel.questions
     assert isinstance(question, PermissionQuestion)
     assert (question.reason, question.reason_type) == ("are you sure", "hook")
+
+
+@pytest.mark.parametrize("rules", [(), (Rule(Effect.ASK, "Work"),)])
+async def test_the_reason_of_ask_reaches_the_model_where_no_one_can_approve(
+    tmp_path: Path, rules: tuple[Rule, ...]
+):
+    said = output("PreToolUse", permissionDecision="ask", permissionDecisionReason="it writes to etc")
+    work = Workshop().tool("Work", parallel=False, waits=False)
+    refusing = FakeChannel(Refused(message="No one can approve it.", by_person=False))
+    own = make_session(mode="default")
+    own.swap(rules=rules)
+    async with hooked(tmp_path, TWO_STEPS, work, channel=refusing, session=own) as session:
+        session.listen("PreToolUse", said)
+        await session.prompt()
+    assert "it writes to etc" in session.said_to_model()
+    (denied,) = session.channel.of(PermissionDenied)
+    assert "it writes to etc" in denied.message and "it writes to etc" in denied.reason
 
 
 async def test_hook_answers_where_nobody_is_there(tmp_path: Path):

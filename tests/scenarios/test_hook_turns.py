@@ -67,12 +67,25 @@ async def test_prompt_hook_adds_context_and_names_the_session(tmp_path: Path):
     assert outcome.num_turns == 1
 
 
-async def test_prompt_hook_may_end_the_turn_before_the_model_is_asked(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("given", "text", "notice"),
+    [
+        (
+            {"stopReason": "closed for today"},
+            "Operation stopped by hook: closed for today",
+            "A hook stopped the work: closed for today",
+        ),
+        ({}, "Operation stopped by hook", "A hook stopped the work: a hook stopped the work"),
+    ],
+)
+async def test_prompt_hook_may_end_the_turn_before_the_model_is_asked(
+    tmp_path: Path, given: dict[str, str], text: str, notice: str
+):
     async with hooked(tmp_path, []) as session:
-        session.listen("UserPromptSubmit", {"continue": False, "stopReason": "closed for today"})
+        session.listen("UserPromptSubmit", {"continue": False, **given})
         outcome = await session.prompt()
-    assert (outcome.reason, outcome.text, outcome.is_error) == ("hook_stopped", "", False)
-    assert session.notices == ["A hook stopped the work: closed for today"]
+    assert (outcome.reason, outcome.text, outcome.is_error) == ("hook_stopped", text, False)
+    assert session.notices == [notice]
 
 
 async def test_text_that_nobody_wrote_is_no_prompt_to_hooks(tmp_path: Path):

@@ -12,6 +12,7 @@ from bridle.engine.hooks.turn_hooks import (
     fire_stop_failure,
     fire_user_prompt_submit,
     refusal,
+    stop_words,
 )
 from bridle.engine.limits import first_objection, money_limit
 from bridle.engine.runtime import Runtime
@@ -105,7 +106,9 @@ async def _take_up(turn: Turn) -> Ending | None:
         await resume_deferred_call(turn, waiting)
         if prompt.content:
             _record(turn, said)
-    return Ending("hook_stopped") if said.stop is not None else _ended_by_calls(turn) or money_limit(turn)
+    if said.stop is not None:
+        return Ending("hook_stopped", text=stop_words(said.stop))
+    return _ended_by_calls(turn) or money_limit(turn)
 
 
 def _record(turn: Turn, said: HookOutcome) -> str:

@@ -26,7 +26,7 @@ from bridle.types.hooks.environment import (
     WorktreeCreate,
 )
 from bridle.types.hooks.events import HookEvent
-from bridle.types.hooks.outcome import NOTHING_SAID, ElicitationAction, Elicited, HookOutcome
+from bridle.types.hooks.outcome import NO_STOP_REASON, NOTHING_SAID, ElicitationAction, Elicited, HookOutcome
 from bridle.types.ids import new_uuid
 from bridle.types.permission import Allow, Ask, Decision, Deny, PermissionUpdate
 from bridle.types.text import decode_json
@@ -285,7 +285,7 @@ def _universal(call: HookCall, output: _Output, cut: Cut) -> HookOutcome:
             _problem(call, "asked for a terminal sequence that is not allowed").problems,
         )
     return HookOutcome(
-        stop=cut(output.stop_reason or "a hook stopped the work") if output.go_on is False else None,
+        stop=cut(output.stop_reason or NO_STOP_REASON) if output.go_on is False else None,
         suppress_output=bool(output.suppress_output),
         system_messages=(cut(output.system_message),) if output.system_message else (),
         terminal_sequences=(sequence,) if sequence else (),

@@ -7,7 +7,7 @@ from bridle.engine.turn import Ending, Turn
 from bridle.types.block import text_of
 from bridle.types.errors import ApiErrorKind, ProviderError
 from bridle.types.event import Noticed
-from bridle.types.hooks.outcome import NOTHING_SAID, HookOutcome, Hooks
+from bridle.types.hooks.outcome import NO_STOP_REASON, NOTHING_SAID, HookOutcome, Hooks
 from bridle.types.services.tasks import Task
 from bridle.types.turn import Prompt
 
@@ -63,6 +63,12 @@ def refusal(prompt: Prompt, said: HookOutcome) -> str:
     """What the sender of a refused prompt reads, with the prompt itself unless hooks object to that."""
     words = "" if said.suppress_original_prompt else f"\n\nThe prompt was: {text_of(prompt.content)}"
     return f"The prompt was refused by a hook: {said.block}{words}"
+
+
+def stop_words(reason: str) -> str:
+    """What the sender of a prompt reads that a hook stopped, in the words that programs look for."""
+    words = "Operation stopped by hook"
+    return words if reason == NO_STOP_REASON else f"{words}: {reason}"
 
 
 def add_hook_messages(turn: Turn) -> None:

@@ -115,7 +115,7 @@ def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
 
 async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> AllowedCall:
     """Ask about the call; what is approved is this input, or the one in the answer."""
-    call = asked.call
+    call, doubt = asked.call, _with_hook_reason(doubt, asked.case.hook)
     answer = await answer_to(call, tool, turn, doubt)
     if isinstance(answer, Permitted | Refused):
         note_answer(turn.session, call.id, tool.name, answer)
@@ -135,6 +135,13 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             raise ToolError(
                 f"{tool.name} was not run: the answer to the permission question has the wrong type."
             )
+
+
+def _with_hook_reason(doubt: Ask, hook: Decision | None) -> Ask:
+    """The doubt with the reason of a hook that asks as well, where another check came first."""
+    if not isinstance(hook, Ask) or not hook.reason or hook.reason in doubt.reason:
+        return doubt
+    return msgspec.structs.replace(doubt, reason=f"{doubt.reason}; a hook asks: {hook.reason}")
 
 
 async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Turn) -> AllowedCall:

@@ -174,6 +174,7 @@ class Hooks(Protocol):
 
 
 NOTHING_SAID = HookOutcome()
+NO_STOP_REASON = "a hook stopped the work"
 
 
 class NoHooks:
