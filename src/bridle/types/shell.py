@@ -64,6 +64,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """Folders from which it is given names of files: none of those may lead elsewhere or be an option."""
     lists_exactly: bool = False
     """Those names reach it as they are, whatever characters are in them."""
+    expands: bool = False
+    """Its patterns may match a file name that begins with a dash, which it would take for an option."""
     service: str = ""
     """The program of which this is a read-only use, where that may talk to a service or run a toolchain."""
     blocks_prefix: bool = False

@@ -29,11 +29,14 @@ def texts(command: str) -> list[str]:
     return [part.text for part in read(command).parts]
 
 
-def is_free(command: str) -> bool:
-    """Whether a command would run unasked: all of it harmless, inside, and nothing written."""
+def is_free(command: str, *, any_files: bool = True) -> bool:
+    """Whether a command would run unasked: all of it harmless, inside, and nothing written.
+
+    With `any_files`, whatever the files are called that its patterns match."""
     reading = read(command)
     return (
         reading.fault is None
+        and not (any_files and any(part.expands for part in reading.parts))
         and not reading.leaves
         and all(part.harmless and not part.writes and part.unclear is None for part in reading.parts)
         and all(f"{path}/".startswith(f"{CWD}/") for part in reading.parts for path in part.reads)

@@ -202,7 +202,8 @@ rg foo *
 fd -x rm
 fd --exec rm
 fd -l
-find . -exec ls {} +
+find . -execdir ls {} +
+find . -exec touch {} +
 find . -execdir ls ;
 find . -ok ls ;
 find . -delete

@@ -125,6 +125,8 @@ def _is_odd(path: str, *, exactly: bool) -> bool:
         path.startswith("-")
         or "/-" in path
         or "\n" in path
+        or path.startswith("/")
+        or ".." in path.split("/")
         or (not exactly and _SPLITS.search(path) is not None)
     )
 

@@ -26,7 +26,26 @@ def with_matches(reading: Reading) -> Reading:
     """The reading with the files that its patterns match now: any of them may be a link or denied."""
     if not any(part.globs for part in reading.parts):
         return reading
-    return msgspec.structs.replace(reading, parts=tuple(map(_matched, reading.parts)))
+    parts = tuple(map(_matched, reading.parts))
+    if any(part.expands for part in parts):
+        reads_only = all(part.harmless and not part.writes for part in parts)
+        parts = tuple(_without_options(part, reads_only=reads_only) for part in parts)
+    return msgspec.structs.replace(reading, parts=parts)
+
+
+def _without_options(part: Part, *, reads_only: bool) -> Part:
+    """The part, taken for one that asks if a name that its patterns match may be an option."""
+    if not part.expands:
+        return part
+    if not reads_only:
+        return _asking(part, "the rest of the command may make files that it would take for options")
+    if any("/-" in path for path in part.reads):
+        return _asking(part, "the name of a file may become an option")
+    return part
+
+
+def _asking(part: Part, why: str) -> Part:
+    return msgspec.structs.replace(part, harmless=False, why=why)
 
 
 def _matched(part: Part) -> Part:

@@ -118,6 +118,7 @@ def judge(simple: Simple, scene: LineContext, weighed: CommandVerdict | None = N
         shows_tree=verdict.shows_tree,
         lists=tuple(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
         lists_exactly=verdict.exactly,
+        expands=verdict.expands,
         service=verdict.service,
         blocks_prefix=_blocks_prefix(words),
     )
@@ -209,8 +210,9 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
             return verdict
     reads: dict[Word, None] = {}
     verdict = Verdict("its words may vanish")
-    reads_here = follows = shows = False
+    reads_here = follows = shows = expands = False
     named: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     for filled in scene.values.fillings(words[1:], simple):
         verdict = judge_command((words[0], *filled), here=here, fed=simple.fed_by)
         if not verdict.harmless:
@@ -218,6 +220,7 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
         reads |= dict.fromkeys(verdict.reads)
         reads_here, follows = reads_here or verdict.here, follows or verdict.follows
         shows, named = shows or verdict.shows_tree, (*named, *verdict.tree_paths)
+        expands, lists = expands or verdict.expands, (*lists, *verdict.lists)
     return replace(
         verdict,
         reads=tuple(reads),
@@ -225,6 +228,8 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
         follows=follows,
         tree_paths=tuple(dict.fromkeys(named)),
         shows_tree=shows,
+        expands=expands,
+        lists=tuple(dict.fromkeys(lists)),
     )
 
 

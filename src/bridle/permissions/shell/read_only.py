@@ -2,15 +2,17 @@
 
 import os.path
 
+from msgspec.structs import replace
+
 from bridle.permissions.shell.programs.git_commands import git
 from bridle.permissions.shell.programs.options import HarmlessUse, Verdict, look
 from bridle.permissions.shell.programs.read_commands import PLAIN, VERSIONS
 from bridle.permissions.shell.programs.service_commands import service_use
-from bridle.permissions.shell.programs.small_languages import PROGRAMS, xargs_command
+from bridle.permissions.shell.programs.small_languages import PROGRAMS, find, xargs_command
 from bridle.permissions.shell.programs.wrappers import TRANSPARENT
 from bridle.permissions.shell.syntax.simple_command import Simple
 from bridle.permissions.shell.syntax.words import Word
-from bridle.permissions.shell.values.xargs_input import fed_by
+from bridle.permissions.shell.values.xargs_input import fed_by, find_roots
 from bridle.permissions.word_lists import listed
 
 TRUSTED = frozenset({"/bin", "/usr/bin"})
@@ -21,6 +23,8 @@ _XARGS_READERS = listed("""
     tac cut hexdump basename dirname realpath readlink echo
 """)
 """Programs that take what they are given for files and only look at them."""
+# A name that no language of a program takes for anything but a file.
+_STAND_IN = Word("@", "@", dashless=True)
 _LISTERS = {
     ("pip", "show"): HarmlessUse("fv", "files verbose disable-pip-version-check", "text", safe=False),
     ("pip", "freeze"): HarmlessUse(
@@ -47,6 +51,8 @@ def judge_command(words: tuple[Word, ...], *, here: str | None, fed: tuple[Simpl
         if here is None:
             return Verdict("git behind a change of directory reads another configuration")
         return git(rest, here=here)
+    if name == "find":
+        return _find(rest, here)
     if name == "xargs" and fed:
         return _fed(rest, fed, here)
     if check := PROGRAMS.get(name):
@@ -68,18 +74,40 @@ def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> 
     rest = words[index:]
     if names is None or not rest or rest[0].value not in _XARGS_READERS:
         return alone
-    # A name that no language of a program takes for anything but a file.
-    stand_in = Word("@", "@", dashless=True)
-    given = tuple(stand_in if mark and word.value == mark else word for word in rest[1:])
-    if mark and any(mark in word.value for word in given):
+    if mark and any(mark in word.value and word.value != mark for word in rest[1:]):
         return Verdict("xargs: it is unclear what becomes of the names")
-    verdict = judge_command((rest[0], *given, *(() if mark else (stand_in,))), here=here)
+    verdict = _given_names(rest if mark else (*rest, _STAND_IN), mark, here)
+    return replace(verdict, lists=names.roots, exactly=names.nulls and nulls) if verdict.harmless else verdict
+
+
+def _given_names(words: tuple[Word, ...], mark: str, here: str | None) -> Verdict:
+    """The verdict on a command that is given names of files, where it has the mark."""
+    given = tuple(_STAND_IN if mark and word.value == mark else word for word in words[1:])
+    verdict = judge_command((words[0], *given), here=here)
     if not verdict.harmless:
         return verdict
-    reads = tuple(word for word in verdict.reads if word is not stand_in)
-    return Verdict(
-        verdict.why, True, reads, programs=(rest[0].value,), lists=names.roots, exactly=names.nulls and nulls
-    )
+    reads = tuple(word for word in verdict.reads if word is not _STAND_IN)
+    return Verdict(verdict.why, True, reads, programs=(words[0].value, *verdict.programs))
+
+
+def _find(words: tuple[Word, ...], here: str | None) -> Verdict:
+    """`find`, also with `-exec` before commands that only read whatever files they are given."""
+    commands: list[tuple[Word, ...]] = []
+    verdict = find(words, commands)
+    if not verdict.harmless or not commands:
+        return verdict
+    roots = find_roots(words)
+    if roots is None:
+        return Verdict("find: it is unclear which files -exec is given")
+    reads, programs = verdict.reads, verdict.programs
+    for command in commands:
+        if not command or command[0].value not in _XARGS_READERS:
+            return Verdict(f"find -exec: {command[0].raw if command else 'it'} may do more than read")
+        judged = _given_names(command, "{}", here)
+        if not judged.harmless:
+            return Verdict(f"find -exec: {judged.why}")
+        reads, programs = (*reads, *judged.reads), (*programs, *judged.programs)
+    return Verdict("find only looks", True, reads, verdict.here, programs, lists=roots, exactly=True)
 
 
 def program(word: Word) -> str | None:

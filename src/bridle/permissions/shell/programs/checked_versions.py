@@ -30,6 +30,11 @@ CHECKED = {
     "tree 2.1": listed("tree"),
     "fd 8.6": listed("fd"),
     "git 2.39": listed("git"),
+    "tar 1.34": listed("tar"),
+    "gzip 1.12": listed("gzip gunzip zcat zgrep"),
+    "bzip2 1.0": listed("bzip2 bunzip2 bzcat"),
+    "xz 5.4": listed("xz unxz xzcat"),
+    "unzip 6.0": listed("unzip zipinfo"),
     "pip 23.0": listed("pip pip3"),
     "bash 5.2": listed("""
         : true false echo printf test [ type times wait jobs read set command exit return break continue

@@ -27,6 +27,9 @@ class HarmlessUse(Struct, frozen=True):
     """Files; a pattern and then files; text that names no file; or nothing at all."""
     safe: bool = True
     """Not one of its options does harm, so that file names may look like options."""
+    expands: bool = False
+    """Where that is not so: patterns may still stand for file names, as long as none of those that they match
+    begins with a dash."""
     here: bool = False
     """It reads the directory it runs in when no file is named."""
     recursive: str = ""
@@ -72,6 +75,8 @@ class Verdict(Struct, frozen=True):
     """Folders from which it is given the names of files."""
     exactly: bool = False
     """It is given them as they are, whatever characters are in them."""
+    expands: bool = False
+    """Its patterns may match a file name that begins with a dash, which it would take for an option."""
     service: str = ""
     """The program whose rule for read-only uses covers it, although it is not harmless."""
 
@@ -115,7 +120,13 @@ def look(name: str, use: HarmlessUse, words: tuple[Word, ...]) -> Verdict:
     follows = use.follows != "" and any(
         each == "always" or parsed.options.issuperset(each.split("+")) for each in use.follows.split()
     )
-    return Verdict(f"{name} only reads", True, reads, not operands and here, follows=follows)
+    expands = use.expands and may_begin_with_dash(operands)
+    return Verdict(f"{name} only reads", True, reads, not operands and here, follows=follows, expands=expands)
+
+
+def may_begin_with_dash(operands: tuple[Word, ...]) -> bool:
+    """Whether a pattern among them begins with something that stands for any character."""
+    return any(word.glob == "" for word in operands)
 
 
 def _has_one(parsed: Parsed, options: str) -> bool:
@@ -173,7 +184,11 @@ def _check_uncertain(use: HarmlessUse, word: Word) -> None:
     if word.doubt is not None:
         if use.operands != "text" or not (use.safe or word.dashless) or not word.inert:
             raise Refused(f"{word.doubt} in {word.raw}")
-    elif not use.safe and (not word.glob or word.glob.startswith("-")):
+    elif (
+        not use.safe
+        and not (use.expands and word.glob == "")
+        and (not word.glob or word.glob.startswith("-"))
+    ):
         raise Refused(f"{word.raw} may become an option")
 
 

@@ -34,6 +34,7 @@ _RG = HarmlessUse(
     " field-match-separator= path-separator= engine= auto-hybrid-regex dfa-size-limit= regex-size-limit=",
     "pattern",
     safe=False,
+    expands=True,
     here=True,
     files="-f --file --ignore-file",
     patterns="-e --regexp -f --file --files --type-list --version -V",
@@ -88,6 +89,7 @@ PLAIN = {
         "brief mime mime-type mime-encoding no-dereference dereference keep-going no-pad raw print0"
         " version help",
         safe=False,
+        expands=True,
     ),
     "du": HarmlessUse(
         "abB:cd:hHkmlsSt:x0P",
@@ -165,6 +167,7 @@ PLAIN = {
         " human-numeric-sort numeric-sort random-sort reverse sort= version-sort check? key= merge stable"
         " field-separator= unique zero-terminated parallel= debug version help",
         safe=False,
+        expands=True,
     ),
     "uniq": HarmlessUse(
         "cdDf:is:uw:z",
@@ -226,7 +229,7 @@ PLAIN = {
         HarmlessUse("btz", "binary text tag zero version help"),
     ),
     "cksum": HarmlessUse("a:z", "algorithm= untagged zero base64 raw version help"),
-    "shasum": HarmlessUse("a:bt", "algorithm= binary text version help", safe=False),
+    "shasum": HarmlessUse("a:bt", "algorithm= binary text version help", safe=False, expands=True),
     "sum": HarmlessUse("rs", "sysv version help"),
     "od": HarmlessUse(
         "A:j:N:S:t:vw::abcdfiloxs",
@@ -238,11 +241,12 @@ PLAIN = {
         "bcCde:n:os:vx",
         "one-byte-octal canonical length= skip= no-squeezing version help",
         safe=False,
+        expands=True,
         limits="-n --length",
     ),
     "xxd": HarmlessUse("abc:Cdeg:il:o:ps:u", "", safe=False, most=1, limits="-l", letters="alone"),
     "strings": HarmlessUse(
-        "adfn:t:e:w", "all bytes= print-file-name radix= encoding= version help", safe=False
+        "adfn:t:e:w", "all bytes= print-file-name radix= encoding= version help", safe=False, expands=True
     ),
     "base64": HarmlessUse("diw:", "decode ignore-garbage wrap= version help"),
     "base32": HarmlessUse("diw:", "decode ignore-garbage wrap= version help"),

@@ -3,11 +3,20 @@
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import pairwise
 
+from bridle.permissions.shell.programs import archives
 from bridle.permissions.shell.programs.awk_programs import only_prints as awk_only_prints
 from bridle.permissions.shell.programs.jq_filters import only_looks
-from bridle.permissions.shell.programs.options import HarmlessUse, Refused, Verdict, look, parse
+from bridle.permissions.shell.programs.options import (
+    HarmlessUse,
+    Refused,
+    Verdict,
+    look,
+    may_begin_with_dash,
+    parse,
+)
 from bridle.permissions.shell.programs.read_commands import PLAIN
 from bridle.permissions.shell.programs.sed_scripts import only_prints
 from bridle.permissions.shell.syntax.words import Word
@@ -38,11 +47,12 @@ _SED = HarmlessUse(
     "pattern",
     patterns="-e --expression --version --help",
     safe=False,
+    expands=True,
 )
 _SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr"})
 _NEGATIVE = re.compile(r"-\d")
 _NEGATIVE_END = re.compile(r"\d+,-\d")
-_AWK = HarmlessUse("F:v:", "", "pattern", safe=False)
+_AWK = HarmlessUse("F:v:", "", "pattern", safe=False, expands=True)
 _JQ = HarmlessUse(
     "rcsneSMCajRh",
     "raw-output compact-output slurp null-input exit-status sort-keys monochrome-output"
@@ -50,6 +60,7 @@ _JQ = HarmlessUse(
     " join-output raw-input tab indent= arg= argjson= seq stream help version raw-output0 unbuffered",
     "pattern",
     safe=False,
+    expands=True,
 )
 _DATE = HarmlessUse(
     "uRI::d:r:",
@@ -95,8 +106,10 @@ def text(words: Words) -> Verdict:
     )
 
 
-def find(words: Words) -> Verdict:
-    """`find` with tests and actions that only print."""
+def find(words: Words, commands: list[Words] | None = None) -> Verdict:
+    """`find` with tests and actions that only print.
+
+    The commands of `-exec` are added to `commands`, for others to judge; without that it is refused."""
     roots: list[Word] = []
     looked_at: list[Word] = []
     index = 0
@@ -114,6 +127,13 @@ def find(words: Words) -> Verdict:
             return Verdict(f"find: {word.raw} may become an action")
         if word.value in _FIND_WORDS:
             continue
+        if word.value == "-exec" and word.literal and commands is not None:
+            end = _exec_end(words, index)
+            if end is None:
+                return Verdict("find: it is unclear what -exec runs")
+            commands.append(words[index:end])
+            index = end + 1
+            continue
         if word.value not in _FIND_TESTS and not _NEWER.fullmatch(word.value):
             return Verdict(f"find: {word.value} is not on the list of harmless tests")
         if index < len(words) and not words[index].literal and not _inert_pattern(words[index]):
@@ -122,6 +142,20 @@ def find(words: Words) -> Verdict:
             looked_at += words[index : index + 1]
         index += 1
     return Verdict("find only looks", True, (*roots, *looked_at), not roots)
+
+
+def _exec_end(words: Words, start: int) -> int | None:
+    """Where the command of `-exec` ends: at a semicolon, or at the plus sign behind `{}`."""
+    for index in range(start, len(words)):
+        if not words[index].literal:
+            return None
+        value = words[index].value
+        marks = [word.value for word in words[start:index] if "{}" in word.value]
+        if value == ";":
+            return index if set(marks) <= {"{}"} else None
+        if value == "+" and index > start and words[index - 1].value == "{}":
+            return index if marks == ["{}"] else None
+    return None
 
 
 def sed(words: Words) -> Verdict:
@@ -138,7 +172,7 @@ def sed(words: Words) -> Verdict:
         scripts, files = list(files[:1]), files[1:]
     if not scripts or not all(word.literal and only_prints(word.value) for word in scripts):
         return Verdict("sed: the script may do more than print")
-    return Verdict("sed only prints", True, files)
+    return Verdict("sed only prints", True, files, expands=may_begin_with_dash(files))
 
 
 def awk(words: Words) -> Verdict:
@@ -152,7 +186,7 @@ def awk(words: Words) -> Verdict:
     if not awk_only_prints(parsed.operands[0].value):
         return Verdict("awk: the program may open a file or run a command")
     files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
-    return Verdict("awk only prints", True, files)
+    return Verdict("awk only prints", True, files, expands=may_begin_with_dash(files))
 
 
 def jq(words: Words) -> Verdict:
@@ -351,7 +385,9 @@ def xargs(words: Words) -> Verdict:
     if isinstance(start, Verdict):
         return start
     rest = words[start[0] :]
-    if not rest or rest[0].value not in TEXT_ONLY:
+    if not rest:
+        return Verdict("xargs prints what it is given", True, programs=("echo",))
+    if rest[0].value not in TEXT_ONLY:
         return Verdict("xargs makes more of it than can be seen")
     return look("xargs", PLAIN.get(rest[0].value, HarmlessUse("neE", "", "text")), rest[1:])
 
@@ -392,13 +428,18 @@ PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "command": command,
     "strings": strings,
     "tee": tee,
+    "tar": archives.tar,
+    **{name: partial(archives.compressor, name) for name in archives.USES if name != "tar"},
+    "zgrep": archives.zgrep,
+    "unzip": archives.unzip,
+    "zipinfo": archives.zipinfo,
     "xargs": xargs,
     "time": bare_time,
     **dict.fromkeys(("echo", ":", "true", "false", "exit", "return", "break", "continue"), text),
 }
 
 
-USES = {"sed": _SED, "awk": _AWK, "jq": _JQ, "date": _DATE, "tee": _TEE}
+USES = {"sed": _SED, "awk": _AWK, "jq": _JQ, "date": _DATE, "tee": _TEE, **archives.USES}
 """Those of them whose options are listed."""
 
 

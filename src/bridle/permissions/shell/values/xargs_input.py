@@ -7,11 +7,12 @@ from msgspec import Struct
 from bridle.permissions.shell.programs.git_commands import SUBCOMMANDS
 from bridle.permissions.shell.programs.options import HarmlessUse, Parsed, Refused, parse
 from bridle.permissions.shell.programs.read_commands import PLAIN
+from bridle.permissions.shell.programs.small_languages import FIND_ACTS
 from bridle.permissions.shell.syntax.simple_command import Simple
 from bridle.permissions.shell.syntax.words import Word
 from bridle.permissions.word_lists import listed
 
-_FIND_PRINTS = frozenset({"-printf", "-ls", "-fprint", "-fls", "-fprintf", "-fprint0"})
+_FIND_PRINTS = FIND_ACTS | {"-printf", "-ls"}
 _LISTS_NAMES = {
     "grep": (
         {"-l", "-L", "--files-with-matches", "--files-without-match"},
@@ -26,6 +27,8 @@ _NULLS = frozenset({"-Z", "--null", "-0"})
 _LS_FILES = listed(
     "-c -m -o -d --cached --modified --others --exclude-standard --deduplicate -z --deleted -x --exclude"
 )
+_DIFF_NAMES = listed("--name-only --diff-filter -z --no-renames")
+_LS_NAMES = listed("-1 -r -t -S -A -d --reverse")
 _FILTERS: dict[str, frozenset[str]] = {
     "head": listed("-n --lines"),
     "tail": listed("-n --lines"),
@@ -69,6 +72,8 @@ def _listing(words: tuple[Word, ...]) -> XargsInput | None:
             return _find(words[1:])
         case "git":
             return _git(words[1:])
+        case "ls":
+            return _ls(words[1:])
         case "grep" | "rg" as name:
             return _search(name, words[1:])
         case _:
@@ -82,12 +87,22 @@ def _find(words: tuple[Word, ...]) -> XargsInput | None:
     nulls = "-print0" in values
     if nulls and "-print" in values:
         return None
+    roots = find_roots(words)
+    return None if roots is None else XargsInput(roots, nulls)
+
+
+def find_roots(words: tuple[Word, ...]) -> tuple[str, ...] | None:
+    """The folders that `find` starts from; None where that is not certain."""
+    if not all(word.literal for word in words):
+        return None
     roots: list[str] = []
-    for value in values:
-        if value.startswith(("-", "(", "!")):
+    for value in (word.value for word in words):
+        if value == "-P" and not roots:
+            continue
+        if value.startswith(("-", "(", "!", ",", ")")):
             break
         roots.append(value)
-    return XargsInput(tuple(roots or ["."]), nulls) if all(map(_PLAIN_ROOT.fullmatch, roots)) else None
+    return tuple(roots or ["."]) if all(map(_PLAIN_ROOT.fullmatch, roots)) else None
 
 
 def _git(words: tuple[Word, ...]) -> XargsInput | None:
@@ -96,7 +111,25 @@ def _git(words: tuple[Word, ...]) -> XargsInput | None:
         parsed = _parsed(SUBCOMMANDS["ls-files"], words[1:])
         fine = parsed is not None and parsed.options <= _LS_FILES
         return XargsInput((".",), "-z" in parsed.options) if parsed is not None and fine else None
+    if values[:1] == ["diff"]:
+        # Without a commit, the names are those of the index, in which git lets none lead out.
+        parsed = _parsed(SUBCOMMANDS["diff"], words[1:])
+        fine = parsed is not None and not parsed.operands and parsed.options <= _DIFF_NAMES
+        fine = fine and parsed is not None and "--name-only" in parsed.options
+        return XargsInput((".",), "-z" in parsed.options) if parsed is not None and fine else None
     return None
+
+
+def _ls(words: tuple[Word, ...]) -> XargsInput | None:
+    """What `ls` prints without its columns: names below here, some of them without their folder."""
+    parsed = _parsed(PLAIN["ls"], words)
+    if parsed is None or not parsed.options <= _LS_NAMES:
+        return None
+    below = all(
+        not word.value.startswith(("/", "~")) and ".." not in word.value.split("/")
+        for word in parsed.operands
+    )
+    return XargsInput((".",), nulls=False) if below else None
 
 
 def _search(name: str, words: tuple[Word, ...]) -> XargsInput | None:
