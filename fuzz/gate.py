@@ -113,7 +113,10 @@ def seeds(campaign: str) -> list[str]:
     if campaign != "read":
         return kept + [line.replace("⏎", "\n") for line in _lines(CORPUS / f"{campaign}.txt")]
     everyday = [
-        line.removeprefix("free  ") for line in _lines(_GATE / "ordinary.txt") if line.startswith("free  ")
+        line.removeprefix("free  ")
+        for name in ("ordinary.txt", "reading.txt")
+        for line in _lines(_GATE / name)
+        if line.startswith("free  ")
     ]
     attacks = [line.replace("\\n", "\n") for line in _lines(_GATE / "attacks.txt")]
     return [*kept, *(line.replace("⏎", "\n") for line in everyday), *attacks]

@@ -14,7 +14,7 @@ _OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]+|-[A-Za-z0-9])(?![\w])")
 _VALUES = (
     "a.txt", "pwned", "../outside/secret.txt", "link-out", "1", "x", "-", "--", "/dev/stdin", "dirlink",
     "src", ".env", "touch pwned", "'touch pwned'", "-o", "--from-file=../outside/secret.txt", "*.txt",
-    "~/.profile", "''", "0", "HEAD",
+    "~/.profile", "''", "0", "HEAD", "a.gz", "a.tar", "a.zip",
 )  # fmt: skip
 _NEVER = frozenset({"sleep", "wait", "jobs", "times", "read"})
 """Programs that wait, and builtins without a help of their own."""

@@ -1,9 +1,12 @@
 """A throw-away project with canaries around it: what a command may read and change, and what it must not."""
 
+import gzip
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 from msgspec import Struct
@@ -103,6 +106,11 @@ def _fill_project(project: Path) -> None:
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    (project / "a.gz").write_bytes(gzip.compress(b"one\n", mtime=0))
+    with tarfile.open(project / "a.tar", "w") as archive:
+        archive.add(project / "a.txt", "a.txt")
+    with zipfile.ZipFile(project / "a.zip", "w") as zipped:
+        zipped.writestr("inside.txt", "one\n")
     (project / ".env").write_text(f"SECRET={DENIED_CANARY}\n", encoding="utf-8")
     (project / "link-out").symlink_to("../outside/secret.txt")
     (project / "zq").symlink_to("../outside/secret.txt")

@@ -1,0 +1,270 @@
+"""S15, S20: everyday commands that only read run unasked, and what stands next to them asks."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridle.types.permission import Allow, Mode
+from tests.permissions.cases import bash, rules
+from tests.tables import table
+
+CORPUS = Path(__file__).parent.parent / "corpus" / "reading.txt"
+
+
+def everyday(kind: str) -> list[tuple[str, str]]:
+    """The commands of a kind, each with what stands behind it."""
+    lines = CORPUS.read_text(encoding="utf-8").splitlines()
+    rows = [line.partition("  ")[2] for line in lines if line.startswith(f"{kind}  ")]
+    return [(command, behind) for command, _, behind in (row.partition(" ## ") for row in rows)]
+
+
+@table("command, _", everyday("free"))
+def test_an_everyday_command_that_reads_is_free(command: str, _: str):
+    decision = bash(command)
+    assert isinstance(decision, Allow), decision
+
+
+@table("command, reason", everyday("asks"))
+def test_one_that_still_asks_is_named_with_its_reason(command: str, reason: str):
+    assert reason and not isinstance(bash(command), Allow)
+
+
+@table("command, rule", everyday("rule"))
+def test_one_that_talks_to_a_service_needs_its_rule(command: str, rule: str):
+    assert not isinstance(bash(command), Allow)
+    assert isinstance(bash(command, rules(allow=(rule,))), Allow)
+
+
+def test_at_most_one_percent_ask():
+    free, asking = everyday("free"), everyday("asks")
+    assert len(free) >= 200 and len(asking) <= 2
+    assert len(asking) <= 0.01 * (len(free) + len(asking))
+
+
+NEIGHBOURS = r"""
+tar --to-command=sh -tf x
+tar -tf x.tar --to-command=sh
+tar -tf x.tar --checkpoint-action=exec=sh
+tar -tf x.tar --checkpoint=1
+tar -I sh -tf x
+tar -tf x --use-compress-program=sh
+tar tfI x sh
+tar xf x.tar
+tar -xf x.tar
+tar -ft x.tar
+tar cf x.tar a
+tar -cf x.tar -t
+tar -tf host:x.tar
+tar tf host:x.tar
+tar -tf x --rsh-command=sh
+tar -tf x -f y
+tar -t
+tar -tf x -T list
+tar -tf *.tar
+tar -tf x -C /etc
+tar -tf /etc/x.tar
+tar -tvf x.tar --index-file=y
+tar -F sh -tf x
+tar tFf sh x
+tar -tf x.tar --delete a
+gzip x
+gzip x.gz
+gzip -d x.gz
+gzip -d x.gz -c
+gzip -- -c x.gz
+gzip -k x
+gzip -dk x.gz
+gzip -rc x
+gzip -td x.gz
+gunzip x.gz
+gunzip -k x.gz
+gunzip -t x.gz
+gunzip -c x
+zcat x
+zcat /etc/x.gz
+zcat -S .x x.gz
+bzip2 x
+bunzip2 x.bz2
+bzip2 -td x
+xz x
+xz -l -z x
+xz -tz x
+xz -td x
+xz --files=list -dc
+unxz x.xz
+xz -dc --suffix=.x x
+unzip x.zip
+unzip -o x.zip
+unzip -q x.zip
+unzip -qq x.zip
+unzip -l x.zip -d y
+unzip -o -l x.zip
+unzip -lo x.zip
+unzip -l -d y x.zip
+unzip -l '*.zip'
+unzip -l *.zip
+unzip -p x.zip -x a
+zipinfo -M x.zip
+zipinfo /etc/x.zip
+zgrep -f list x.gz
+zgrep -r a x.gz
+zgrep a x
+zgrep --regexp=a x.gz
+zgrep 'a⏎b' x.gz
+zgrep a *.gz
+find . -exec rm {} \;
+find . -exec rm {} +
+find . -exec sh -c 'cat {}' \;
+find . -exec cat {} \; -delete
+find . -exec cat {} \; -exec rm {} \;
+find . -exec cat {} + -fprint x
+find . -execdir cat {} \;
+find . -ok cat {} \;
+find . -exec sed -i s/a/b/ {} \;
+find . -exec sed -n {} \;
+find . -exec sort -o x {} \;
+find . -exec sort {} \;
+find . -exec tee {} \;
+find . -exec {} \;
+find . -exec ./cat {} \;
+find . -exec cat /etc/{} \;
+find . -exec cat /etc/passwd {} \;
+find . -exec cat {}
+find . -exec cat {} + x \;
+find . -exec cat $x {} \;
+find . -exec xargs cat {} \;
+find . -exec find {} -delete \;
+find $x -exec cat {} \;
+find /etc -exec cat {} \;
+find -L . -exec cat {} \;
+find . -name -exec -exec rm {} \;
+find . -exec git -C {} status \;
+find . -exec env cat {} \;
+find . -exec awk 1 {} \;
+find . -exec jq . {} \; | xargs cat
+find . -exec head -1 {} \; | xargs cat
+find . -exec jq -n {} \;
+ls | xargs sh -c
+ls | xargs rm
+ls -a | xargs cat
+ls -l | xargs cat
+ls .. | xargs cat
+ls /etc | xargs cat
+ls | xargs sort
+ls | xargs -I{} cat /etc/{}
+git diff --name-only HEAD~1 | xargs cat
+git diff --name-only --cached | xargs cat
+git diff | xargs cat
+git diff --name-status | xargs cat
+git diff --name-only | xargs rm
+git diff --name-only | xargs sh -c 'cat $0'
+git diff --name-only --no-index a b | xargs cat
+git diff --name-only --output=x | xargs cat
+file -C
+file -C *
+file -f *
+file -m x *
+file -*
+sort -o x *
+sort -*
+sort *.txt -o x
+sort --compress-program=sh *
+rg --pre sh foo *
+sort * > x
+ss -K
+"""
+
+
+@table("mode", ["default", "plan", "dontAsk"])
+@table("command", NEIGHBOURS.strip().splitlines())
+def test_what_stands_next_to_them_asks(command: str, mode: Mode):
+    decision = bash(command.replace("⏎", "\n"), mode=mode)
+    assert not isinstance(decision, Allow), decision
+
+
+PATTERNS = [
+    "file *", "sort *", "sort *e", "strings *", "hexdump -C *", "sed -n 1p *", "awk 1 *", "rg foo *",
+    "jq . *", "shasum *", "file [!a]*", "file ?o", 'for f in *; do file "$f"; done', "cd . && sort *",
+    "zcat *.gz",
+]  # fmt: skip
+
+
+@table("command", PATTERNS)
+def test_a_pattern_is_free_without_dashes(command: str):
+    assert isinstance(bash(command), Allow)
+
+
+@pytest.mark.parametrize("name", ["-C", "-o", "--pre=sh", "-x.gz", "-none"])
+def test_a_pattern_that_matches_a_name_with_a_dash_asks(tmp_path: Path, name: str):
+    (tmp_path / "one").write_text("")
+    assert isinstance(bash("file *", cwd=str(tmp_path)), Allow)
+    (tmp_path / name).write_text("")
+    assert isinstance(bash("file ./*; sort one*", cwd=str(tmp_path)), Allow)
+    for command in PATTERNS:
+        if any(_matches(tmp_path, command)):
+            assert not isinstance(bash(command, cwd=str(tmp_path)), Allow), command
+
+
+def _matches(folder: Path, command: str) -> list[str]:
+    """The names with a dash that bash puts in the place of the last pattern of a command."""
+    pattern = next(word.rstrip(";") for word in command.split() if any(mark in word for mark in "*?["))
+    shown = subprocess.run(
+        ("bash", "-c", f"printf '%s\\n' {pattern}"), cwd=folder, capture_output=True, text=True, check=True
+    )
+    return [name for name in shown.stdout.splitlines() if name.startswith("-")]
+
+
+@table(
+    "command", ["touch ./-C && file *", "echo x > ./-C; file *", "cp a ./-o && sort *", "mkdir ./-x; sort *"]
+)
+@table("mode", ["default", "acceptEdits"])
+def test_a_command_that_makes_names_has_no_free_pattern_behind_it(command: str, mode: Mode):
+    assert not isinstance(bash(command, mode=mode), Allow)
+
+
+@table("command", ["make && sort *", "git checkout x && file *", "sort * | make"])
+def test_one_that_a_rule_allows_may_make_names_as_well(command: str):
+    allowed = rules(allow=("Bash(make:*)", "Bash(make)", "Bash(git checkout:*)"))
+    assert not isinstance(bash(command, allowed), Allow)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -exec cat {} \\;",
+        "find . -name link -exec head -5 {} +",
+        "find deep -exec grep x {} \\;",
+        "for d in deep other; do find $d -exec cat {} \\; ; done",
+        "for d in other deep; do find $d -exec cat {} \\; ; done",
+        "ls | xargs cat",
+        "ls deep/* | xargs cat",
+    ],
+)
+def test_a_link_among_the_files_is_seen(tmp_path: Path, command: str):
+    project = tmp_path / "project"
+    (project / "deep").mkdir(parents=True)
+    (project / "deep" / "a").write_text("x")
+    (tmp_path / "secret").write_text("x")
+    assert isinstance(bash(command, cwd=str(project)), Allow)
+    os.symlink(tmp_path / "secret", project / "deep" / "link")
+    assert not isinstance(bash(command, cwd=str(project)), Allow)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("unzip -l x", "x.zip"), ("unzip -p x.jar", "x.jar.ZIP"), ("zipinfo x", "x.zip"), ("zcat x.gz", "x.gz")],
+)
+def test_the_file_that_is_really_read_is_seen(tmp_path: Path, command: str, name: str):
+    project = tmp_path / "project"
+    project.mkdir()
+    assert isinstance(bash(command, cwd=str(project)), Allow)
+    os.symlink(tmp_path / "secret", project / name)
+    assert not isinstance(bash(command, cwd=str(project)), Allow)
+
+
+@table("denied", ["Bash(cat:*)", "Bash(cat *)"])
+def test_a_denied_program_stays_denied_behind_find(denied: str):
+
+    assert not isinstance(bash("find . -exec cat {} \\;", rules(deny=(denied,))), Allow)
