@@ -184,7 +184,7 @@ async def test_the_doctor_is_a_subcommand_too(tmp_path: Path):
     checks = json.loads(well.out)
     assert well.code == 0 and {check["health"] for check in checks} <= {"ok", "warning"}
     odd = await program.run("doctor", "now")
-    assert odd.code == 1 and "is one of security" in odd.err
+    assert odd.code == 1 and "takes one of security" in odd.err
 
 
 async def test_a_skill_that_runs_apart_answers_and_the_conversation_knows_it(tmp_path: Path):

@@ -178,10 +178,10 @@ async def test_the_doctor_finds_what_is_wrong_and_says_what_to_do(tmp_path: Path
 
 
 async def test_the_doctor_names_variables_that_have_no_effect(tmp_path: Path):
-    env = {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "DISABLE_TELEMETRY": "1"}
+    env = {"ANTHROPIC_PROFILE": "work", "DISABLE_GROWTHBOOK": "1"}
     found = await _checks(Commanded(tmp_path, env=env))
     told = [check for check in found["Settings"] if check.health == "warning" and "no effect" in check.text]
-    assert [check.text.split()[0] for check in told] == ["CLAUDE_CODE_ENABLE_TELEMETRY"]
+    assert [check.text.split()[0] for check in told] == ["ANTHROPIC_PROFILE"]
 
 
 async def test_the_doctor_is_content_where_all_is_well(tmp_path: Path):

@@ -138,7 +138,7 @@ async def test_prompt_may_come_on_standard_input_alone(tmp_path: Path):
 async def test_no_prompt_is_an_error(tmp_path: Path):
     done = await Program(tmp_path).run("-p")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("error: there is no prompt")
+    assert done.err.startswith("error: no prompt")
 
 
 async def test_denied_call_is_reported(tmp_path: Path):

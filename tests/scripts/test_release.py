@@ -169,4 +169,9 @@ def _small_project(folder: Path, mode: int) -> None:
         (folder / name).write_text(name)
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text("# Docs\n")
+    (folder / "man").mkdir()
+    (folder / "man" / "bridle.1").write_text(".TH BRIDLE 1\n")
+    sample = folder / "examples" / "broken-calculator"
+    sample.mkdir(parents=True)
+    (sample / "calculator.py").write_text("")
     (folder / "src" / "bridle" / "version.py").write_text('__version__ = "0.0.1"\n')

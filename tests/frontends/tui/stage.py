@@ -33,6 +33,7 @@ _CHANGING = (
     (re.compile(rf"\b{re.escape(__version__)}\b"), "<version>"),
     (re.compile(r"\b[\d.]+k? tokens( \([\d.]+%\))?"), "# tokens"),
     (re.compile(r"(ripgrep|git) at [^│\n]*"), r"\1 at <path> "),
+    (re.compile(r"run from its source: [^│\n]*"), "run from its source: <path>"),
     (re.compile(r"\(speaks [\d.]+\)"), "(speaks #)"),
     (re.compile(r"\bPython [\d.]+"), "Python #"),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "####-##-##"),

@@ -52,6 +52,7 @@ async def bridle(
     size: tuple[int, int] = (80, 24),
     trusted: bool = True,
     settings: dict[str, Any] | None = None,
+    project_settings: dict[str, Any] | None = None,
     under_shell: bool = False,
     **env: str,
 ) -> AsyncGenerator[Terminal]:
@@ -62,6 +63,11 @@ async def bridle(
         config.mkdir(exist_ok=True)
         if settings is not None:
             (config / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        if project_settings is not None:
+            (program.project / ".claude").mkdir()
+            (program.project / ".claude" / "settings.json").write_text(
+                json.dumps(project_settings), encoding="utf-8"
+            )
         if trusted:
             program.env["BRIDLE_TRUST_FOLDER"] = str(program.project)
         argv = [sys.executable, "-m", "bridle", *flags]

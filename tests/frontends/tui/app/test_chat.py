@@ -244,10 +244,8 @@ async def test_a_fault_of_the_model_is_told_in_one_line(tmp_path: Path):
 
 
 async def test_the_folder_is_trusted_before_anything_runs(tmp_path: Path):
-    async with bridle(tmp_path, [step("Hi.")], trusted=False) as terminal:
-        hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}
-        (terminal.program.project / ".claude").mkdir()
-        (terminal.program.project / ".claude" / "settings.json").write_text(json.dumps(hook))
+    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}
+    async with bridle(tmp_path, [step("Hi.")], trusted=False, project_settings=hook) as terminal:
         await terminal.until_text("Do you trust this folder?")
         await terminal.until_text("hooks")
         await terminal.until_text(_ARMED)
