@@ -124,7 +124,16 @@ def test_the_cost_so_far_is_read(tmp_path: Path):
 
 def test_a_cost_that_makes_no_sense_counts_as_nothing(tmp_path: Path):
     loaded = read(
-        tmp_path, {"type": "cost-state", "totalCostUSD": "lots", "modelUsage": {"m": 1, "n": {"costUSD": []}}}
+        tmp_path,
+        {
+            "type": "cost-state",
+            "totalCostUSD": "lots",
+            "modelUsage": {"m": 1, "n": {"costUSD": []}},
+            "totalDuration": "long",
+            "totalAPIDuration": -4,
+            "totalLinesAdded": None,
+            "startTime": [1],
+        },
     )
     assert loaded.cost == Cost(0.0, {"n": ModelSpend()})
 

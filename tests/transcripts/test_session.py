@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from bridle.transcripts.cost import Work, from_note
 from bridle.transcripts.line import is_uuid
 from bridle.transcripts.reader import load
 from bridle.transcripts.row_facts import whole_usage
@@ -298,13 +300,56 @@ def test_costs_add_up_per_model_and_are_written_once(tmp_path: Path):
     assert note["modelUsage"]["big"] == {
         "inputTokens": 10,
         "outputTokens": 1,
+        "thinkingTokens": 0,
         "cacheReadInputTokens": 4,
         "cacheCreationInputTokens": 2,
+        "cacheCreationEphemeral5mInputTokens": 0,
+        "cacheCreationEphemeral1hInputTokens": 2,
         "webSearchRequests": 0,
         "costUSD": 0.75,
         "contextWindow": 200,
         "maxOutputTokens": 9,
     }
+
+
+def test_time_and_changed_lines_are_kept_with_the_cost_and_agents_add_theirs(tmp_path: Path):
+    now = [1000.0]
+    path = str(tmp_path / "s.jsonl")
+    session = Session(writer=Transcript(path, warn=print), clock=lambda: now[0])
+    agent = session.child("a", str(tmp_path / "agent.jsonl"), cwd="/")
+    session.record_work(Work(api_ms=700, api_ms_without_retries=500, tool_ms=40, lines_added=3))
+    agent.record_work(Work(api_ms=100, api_ms_without_retries=100, tool_ms=9, lines_removed=2))
+    session.record_cost(
+        "m", Usage(output=9, thinking=5), 0.0, context_window=1, max_output=1, is_priced=False
+    )
+    now[0] += 2.5
+    session.save_cost()
+    session.close()
+    note = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[0])
+    assert {key: note[key] for key in note if key.startswith(("total", "start", "has"))} == {
+        "totalCostUSD": 0.0,
+        "totalAPIDuration": 800,
+        "totalAPIDurationWithoutRetries": 600,
+        "totalToolDuration": 40,
+        "totalLinesAdded": 3,
+        "totalLinesRemoved": 2,
+        "totalDuration": 2500,
+        "startTime": 1_000_000,
+        "hasUnknownModelCost": True,
+    }
+    assert note["modelUsage"]["m"]["thinkingTokens"] == 5
+    again = Session(clock=lambda: now[0])
+    again.restore([], from_note(note))
+    now[0] += 1
+    assert again.work == Work(
+        open_ms=3500,
+        api_ms=800,
+        api_ms_without_retries=600,
+        tool_ms=40,
+        lines_added=3,
+        lines_removed=2,
+        started_at=1_000_000,
+    )
 
 
 def test_the_state_is_swapped_as_a_whole():

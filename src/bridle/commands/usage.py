@@ -15,9 +15,11 @@ from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
+from bridle.transcripts.cost import Work
 from bridle.transcripts.session import Session
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
+from bridle.types.text import duration
 
 _USUAL_DAYS = 7
 _REPORT_DAYS = 30
@@ -76,7 +78,7 @@ async def _write_page(context: CommandContext, file: str, days: int) -> CommandR
 
 def session_text(session: Session) -> str:
     """The cost of a session by model, and what its tools have put into the window."""
-    lines = [f"This session: ${session.total_cost_usd:.4f}"]
+    lines = [f"This session: ${session.total_cost_usd:.4f}", *_work_lines(session.work)]
     for each in session_cost(session):
         usage = each.usage
         lines.append(
@@ -87,6 +89,15 @@ def session_text(session: Session) -> str:
     parts = [row for row in dropped(session.entries, ratio) if row.kind.startswith("results of ")]
     lines += [f"  {row.kind}: {row.count}, {row.tokens:,} tokens" for row in parts[:_MOST_TOOLS]]
     return "\n".join(lines)
+
+
+def _work_lines(work: Work) -> list[str]:
+    lines: list[str] = []
+    if work.api_ms:
+        lines.append(f"  {duration(work.open_ms / 1000)} open, {duration(work.api_ms / 1000)} in models")
+    if work.lines_added or work.lines_removed:
+        lines.append(f"  +{work.lines_added:,} −{work.lines_removed:,} lines")
+    return lines
 
 
 def days_text(found: Sequence[DayCost]) -> str:

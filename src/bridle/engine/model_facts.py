@@ -75,6 +75,7 @@ def _facts(model: Model, wishes: ModelSettings) -> ModelFacts:
         thinking=(wishes.thinking or usual) if thinks else None,
         efforts=model.efforts if wishes.efforts is None else wishes.efforts,
         cost=cost,
+        is_priced=model.priced,
     )
 
 

@@ -127,6 +127,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     efforts: tuple[str, ...] = ()
     """The levels of effort that the model can be asked for."""
     cost: Callable[[Usage], float] = lambda _: 0.0
+    is_priced: bool = True
+    """Whether `cost` knows the price."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):

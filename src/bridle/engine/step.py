@@ -124,6 +124,8 @@ class Answer:
         self._said: list[str] = []
         self._open_text: dict[int, list[str]] = {}
         self._asked = turn.runtime.clock()
+        self._tried = self._asked
+        """When the newest attempt began."""
         self._sent = asked_units(turn)
         self._counted = False
         self._shown_by_hooks = turn.runtime.hooks.listens_to("MessageDisplay")
@@ -153,7 +155,9 @@ class Answer:
             self._keep_partial_text()
             raise
         finally:
-            turn.api_seconds += clock() - self._asked
+            now = clock()
+            turn.api_seconds += now - self._asked
+            turn.api_seconds_without_retries += max(0.0, now - self._tried)
             turn.answer_whole.set()
             self._count_unfinished()
             turn.session.flush()
@@ -204,6 +208,7 @@ class Answer:
                 self._complete(event)
                 emit(Streamed(event.wire))
             case Waiting():
+                self._tried = self._turn.runtime.clock() + event.delay
                 emit(
                     RetryScheduled(
                         attempt=event.attempt,
@@ -221,6 +226,7 @@ class Answer:
             case Repaired():
                 emit(Noticed(REPAIRED.format(faults=", ".join(event.faults)), "warning"))
             case FallbackStarted():
+                self._tried = self._turn.runtime.clock()
                 self._give_up()
                 self._turn.model = event.fallback
                 emit(ModelSwitched(original=event.original, fallback=event.fallback, reason=event.reason))

@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 from bridle.engine.calls.call import Call
 from bridle.engine.calls.repetition import Repetitions
 from bridle.engine.runtime import Runtime
+from bridle.transcripts.cost import Work
 from bridle.transcripts.session import Session
 from bridle.types.errors import OverBudget, ProviderError
 from bridle.types.event import TurnFinished
@@ -69,6 +70,7 @@ class Turn:
         """Calls that keep failing."""
         self.began = runtime.clock()
         self.api_seconds = 0.0
+        self.api_seconds_without_retries = 0.0
         self.ttft_ms: int | None = None
 
     def begin(self) -> None:
@@ -89,6 +91,10 @@ class Turn:
 
     def finish(self, ending: Ending) -> Outcome:
         """Report the result, exactly once."""
+        api_ms = round(self.api_seconds * 1000)
+        if api_ms:
+            last_ms = min(api_ms, round(self.api_seconds_without_retries * 1000))
+            self.session.record_work(Work(api_ms=api_ms, api_ms_without_retries=last_ms))
         self.session.save_cost()
         reached = self.steps > 0 or self.user_lines > 0
         outcome = Outcome(
@@ -101,7 +107,7 @@ class Turn:
             deferred=None if self.deferred is None else self.deferred.as_use(),
             num_turns=1 + self.user_lines if reached else 0,
             duration_ms=round((self.runtime.clock() - self.began) * 1000),
-            duration_api_ms=round(self.api_seconds * 1000),
+            duration_api_ms=api_ms,
             ttft_ms=self.ttft_ms,
             usage=self.usage,
             total_cost_usd=self.session.total_cost_usd,
@@ -125,7 +131,14 @@ def record_spend(session: Session, runtime: Runtime, model: str, usage: Usage) -
     """Add a model call to what a session has cost; its price, 0 where none is known."""
     facts = runtime.facts(model)
     usd = facts.cost(usage)
-    session.record_cost(model, usage, usd, context_window=facts.context_window, max_output=facts.max_output)
+    session.record_cost(
+        model,
+        usage,
+        usd,
+        context_window=facts.context_window,
+        max_output=facts.max_output,
+        is_priced=facts.is_priced,
+    )
     return usd
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from bridle.host.paths import project_dir
 from bridle.transcripts.attachments import entries_of
 from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
+from bridle.transcripts.cost import Cost, to_note
 from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
 from bridle.transcripts.line import is_uuid
 from bridle.transcripts.reader import Loaded, load, opening
@@ -150,6 +151,9 @@ def _fork(
     writer.append(rows)
     session = make_session(fresh, place, writer)
     session.restore(entries_of(rows), loaded.cost)
+    if loaded.cost != Cost():
+        # What it has cost before it was copied is not counted again in sums over all conversations.
+        session.note(to_note(loaded.cost, fresh))
     return session
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from bridle.transcripts.attachments import MAKER, to_row
 from bridle.transcripts.conversation import Conversation
-from bridle.transcripts.cost import Cost, to_note
+from bridle.transcripts.cost import Cost, Work, to_note
 from bridle.transcripts.line import timestamp
 from bridle.transcripts.pending_rows import PendingRows
 from bridle.transcripts.row_facts import PromptCounter, whole_usage
@@ -84,6 +84,7 @@ class Session:
         self._cost = Cost()
         self._saved_cost = self._cost
         self._clock = clock
+        self._opened_at = clock()
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
         self._held = PendingRows()
@@ -105,6 +106,13 @@ class Session:
     @property
     def total_cost_usd(self) -> float:
         return self._cost.usd
+
+    @property
+    def work(self) -> Work:
+        """Time and changed lines until now, also of earlier processes in this conversation."""
+        opened = round(self._opened_at * 1000)
+        open_ms = max(0, round(self._clock() * 1000) - opened)
+        return self._cost.work + Work(open_ms=open_ms, started_at=opened)
 
     @property
     def billed_usd(self) -> float:
@@ -367,6 +375,7 @@ class Session:
         self._prompts = other._prompts
         self._ids = None
         self._cost = self._saved_cost = other._cost
+        self._opened_at = other._opened_at
         theirs = other.state
         self.swap(
             denials=theirs.denials,
@@ -412,12 +421,33 @@ class Session:
         self._writer.append([entry])
 
     def record_cost(
-        self, model: str, usage: Usage, usd: float, *, context_window: int, max_output: int
+        self,
+        model: str,
+        usage: Usage,
+        usd: float,
+        *,
+        context_window: int,
+        max_output: int,
+        is_priced: bool = True,
     ) -> None:
         """Add a model call to what the session has cost."""
-        self._cost = self._cost.plus(model, ModelSpend(usage, usd, context_window, max_output))
+        spent = self._cost.plus(model, ModelSpend(usage, usd, context_window, max_output))
+        self._cost = spent if is_priced else msgspec.structs.replace(spent, has_unknown_price=True)
         if self._payer is not None:
-            self._payer.record_cost(model, usage, usd, context_window=context_window, max_output=max_output)
+            self._payer.record_cost(
+                model,
+                usage,
+                usd,
+                context_window=context_window,
+                max_output=max_output,
+                is_priced=is_priced,
+            )
+
+    def record_work(self, more: Work) -> None:
+        """Add time and changed lines; tools of an agent run within a call of the conversation above it."""
+        self._cost = msgspec.structs.replace(self._cost, work=self._cost.work + more)
+        if self._payer is not None:
+            self._payer.record_work(msgspec.structs.replace(more, tool_ms=0))
 
     def note_call(
         self, message: AssistantMessage, *, purpose: str, request_id: str | None = None, usd: float = 0.0
@@ -447,7 +477,7 @@ class Session:
         """Write down the cost so far, if it has changed."""
         if self._cost is not self._saved_cost:
             self._saved_cost = self._cost
-            self.note(to_note(self._cost, self.id))
+            self.note(to_note(msgspec.structs.replace(self._cost, work=self.work), self.id))
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""

@@ -15,6 +15,8 @@ class Usage(Struct, frozen=True):
     cache_write_5m: int = 0
     cache_write_1h: int = 0
     web_searches: int = 0
+    thinking: int = 0
+    """The part of `output` that is thinking, where the service says so."""
 
     @classmethod
     def from_api(cls, usage: Mapping[str, Any]) -> "Usage":
@@ -23,6 +25,7 @@ class Usage(Struct, frozen=True):
         written = usage.get("cache_creation_input_tokens") or 0
         long_lived = created.get("ephemeral_1h_input_tokens") or 0
         server: Mapping[str, Any] = usage.get("server_tool_use") or {}
+        written_as: Mapping[str, Any] = usage.get("output_tokens_details") or {}
         return cls(
             input=usage.get("input_tokens") or 0,
             output=usage.get("output_tokens") or 0,
@@ -30,6 +33,7 @@ class Usage(Struct, frozen=True):
             cache_write_5m=max(0, written - long_lived),
             cache_write_1h=long_lived,
             web_searches=server.get("web_search_requests") or 0,
+            thinking=written_as.get("thinking_tokens") or 0,
         )
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -40,6 +44,7 @@ class Usage(Struct, frozen=True):
             self.cache_write_5m + other.cache_write_5m,
             self.cache_write_1h + other.cache_write_1h,
             self.web_searches + other.web_searches,
+            self.thinking + other.thinking,
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -50,6 +55,7 @@ class Usage(Struct, frozen=True):
             self.cache_write_5m - other.cache_write_5m,
             self.cache_write_1h - other.cache_write_1h,
             self.web_searches - other.web_searches,
+            self.thinking - other.thinking,
         )
 
     @property

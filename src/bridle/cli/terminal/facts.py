@@ -9,7 +9,6 @@ from bridle.cli.terminal.appearance import model_name
 from bridle.cli.terminal.git_location import repository_of, worktree_of
 from bridle.engine.runtime import Runtime
 from bridle.frontends.tui.render.call import AgentProgress
-from bridle.protocol.session_totals import SessionTotals
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
@@ -27,15 +26,12 @@ class SessionFacts:
 
     def __init__(self, setup: Setup, session: Session, *, runtime: Callable[[], Runtime | None]) -> None:
         self._setup, self._session, self._runtime = setup, session, runtime
-        self._totals = SessionTotals()
-        self._began = time.monotonic()
         self._prompt_id = ""
         self._limits: dict[str, dict[str, Any]] = {}
         self.vim: Callable[[], str | None] = lambda: None
         """The mode of the input, where it is edited as in vim."""
 
     def take(self, event: Event) -> None:
-        self._totals.take(event)
         match event:
             case TurnStarted(uuid=uuid):
                 self._prompt_id = uuid
@@ -116,13 +112,13 @@ class SessionFacts:
         }
 
     def _cost(self) -> Mapping[str, Any]:
-        totals = self._totals
+        work = self._session.work
         return {
             "total_cost_usd": self._session.total_cost_usd,
-            "total_duration_ms": round((time.monotonic() - self._began) * 1000),
-            "total_api_duration_ms": totals.api_duration_ms,
-            "total_lines_added": totals.lines_added,
-            "total_lines_removed": totals.lines_removed,
+            "total_duration_ms": work.open_ms,
+            "total_api_duration_ms": work.api_ms,
+            "total_lines_added": work.lines_added,
+            "total_lines_removed": work.lines_removed,
         }
 
     def _note_limit(self, info: Mapping[str, Any]) -> None:

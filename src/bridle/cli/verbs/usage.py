@@ -5,18 +5,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
-from bridle.commands.queries.usage_records import CallRecord, usage_records
+from bridle.commands.queries.usage_records import CallRecord, WorkRecord, usage_records
 from bridle.config.load import load
 from bridle.features.budgets.ledger import UsageRow
 from bridle.host.files import write_atomic
 from bridle.providers import catalog
+from bridle.transcripts.cost import Work
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import duration
 
 _MOST_ROWS = 60
 _PAGE_DAYS = 30
+_WORK_KEYS = ("day", "project")
+"""Time and lines are kept for turns, which may use several models, agents and tools."""
 
 
 def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -24,24 +29,60 @@ def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
     by = given.text("by") or "day"
     if file := given.text("html"):
         return _write_page(file, env)
-    rows = _rows(by, usage_records(env, own_models=own_models(env)).calls)
+    found = usage_records(env, own_models=own_models(env))
+    rows = _with_work(by, _rows(by, found.calls), found.work)
     if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
-    return say(_table(by, rows))
+    return say(_table(by, rows, sum((each.work for each in found.work), Work())))
 
 
-def _table(by: str, rows: Sequence[UsageRow]) -> str:
+def _table(by: str, rows: Sequence[UsageRow], work: Work) -> str:
     if not rows:
         return "Nothing recorded yet.\n"
     width = max(len(by), *(len(_shown(row.key)) for row in rows[:_MOST_ROWS]))
-    lines = [f"{by:<{width}}  {'cost':>10}  {'tokens':>14}  {'calls':>7}"]
+    has_work = by in _WORK_KEYS and work != Work()
+    titles = f"  {'time':>12}  {'in models':>12}  {'lines':>15}" if has_work else ""
+    lines = [f"{by:<{width}}  {'cost':>10}  {'tokens':>14}  {'calls':>7}{titles}"]
     for row in rows[:_MOST_ROWS]:
         money, tokens = f"${row.usd:.2f}", f"{row.tokens:,}"
-        lines.append(f"{_shown(row.key):<{width}}  {money:>10}  {tokens:>14}  {row.calls:>7}")
+        more = _work_columns(row) if has_work else ""
+        lines.append(f"{_shown(row.key):<{width}}  {money:>10}  {tokens:>14}  {row.calls:>7}{more}")
     if len(rows) > _MOST_ROWS:
         lines.append(f"… and {len(rows) - _MOST_ROWS} more (use --json)")
     total = sum(row.usd for row in rows)
-    return "\n".join((*lines, f"{'total':<{width}}  {f'${total:.2f}':>10}")) + "\n"
+    lines.append(f"{'total':<{width}}  {f'${total:.2f}':>10}")
+    if work != Work():
+        times = f"{duration(work.open_ms / 1000)} open, {duration(work.api_ms / 1000)} in models"
+        lines.append(f"{times}, +{work.lines_added:,} −{work.lines_removed:,} lines")
+    return "\n".join(lines) + "\n"
+
+
+def _work_columns(row: UsageRow) -> str:
+    if row.seconds is UNSET or row.api_seconds is UNSET:
+        return ""
+    lines = f"+{row.lines_added:,} −{row.lines_removed:,}"
+    return f"  {duration(row.seconds):>12}  {duration(row.api_seconds):>12}  {lines:>15}"
+
+
+def _with_work(by: str, rows: Sequence[UsageRow], records: Sequence[WorkRecord]) -> list[UsageRow]:
+    """The rows with time and changed lines, where those are known for the key."""
+    if by not in _WORK_KEYS:
+        return list(rows)
+    sums: dict[str, Work] = {}
+    for each in records:
+        key = each.day.isoformat() if by == "day" else each.project
+        sums[key] = sums.get(key, Work()) + each.work
+    return [_added(row, sums[row.key]) if row.key in sums else row for row in rows]
+
+
+def _added(row: UsageRow, work: Work) -> UsageRow:
+    return msgspec.structs.replace(
+        row,
+        seconds=work.open_ms / 1000,
+        api_seconds=work.api_ms / 1000,
+        lines_added=work.lines_added,
+        lines_removed=work.lines_removed,
+    )
 
 
 def _shown(key: str) -> str:

@@ -10,8 +10,9 @@ from msgspec import Struct
 from bridle.features.budgets.ledger import Ledger, ledger_path
 from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
+from bridle.transcripts.cost import Work
 from bridle.transcripts.transcript import agent_facts
-from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, recorded, recorded_in
+from bridle.transcripts.usage.model_calls import ModelCall, PromptRow, WorkRow, recorded, recorded_in
 from bridle.types.services.session import ADVISOR
 from bridle.types.usage import Usage
 
@@ -48,11 +49,24 @@ class PromptRecord(Struct, frozen=True):
         return self.at.date()
 
 
+class WorkRecord(Struct, frozen=True):
+    """Time and changed lines of a turn, agents included."""
+
+    at: datetime
+    project: str
+    work: Work
+
+    @property
+    def day(self) -> date:
+        return self.at.date()
+
+
 class UsageRecords(Struct, frozen=True):
     """In the order of time."""
 
     calls: tuple[CallRecord, ...] = ()
     prompts: tuple[PromptRecord, ...] = ()
+    work: tuple[WorkRecord, ...] = ()
 
 
 def usage_records(
@@ -67,16 +81,21 @@ def usage_records(
     price = _Prices(own_models)
     calls: list[CallRecord] = []
     prompts: list[PromptRecord] = []
+    work: list[WorkRecord] = []
     for path in _transcripts(folder, since=since):
         found, agent = recorded_in(path), _agent(path)
         calls += [spent for call in found.calls if (spent := price.spent(call, agent)) is not None]
         prompts += [asked for row in found.prompts if (asked := _asked(row)) is not None]
+        if not os.path.basename(path).startswith("agent-"):
+            # What agents do is in the sums of the conversation that they work for.
+            work += [done for row in found.work if (done := _done(row)) is not None]
     if directory is None:
         calls += _without_transcript(env, {call.session_id for call in calls})
     begin = None if since is None else datetime.fromtimestamp(since).astimezone()
     return UsageRecords(
         tuple(sorted((each for each in calls if begin is None or each.at >= begin), key=lambda c: c.at)),
         tuple(sorted((each for each in prompts if begin is None or each.at >= begin), key=lambda p: p.at)),
+        tuple(sorted((each for each in work if begin is None or each.at >= begin), key=lambda w: w.at)),
     )
 
 
@@ -135,6 +154,11 @@ class _Prices:
 def _asked(row: PromptRow) -> PromptRecord | None:
     at = _moment(row.at)
     return None if at is None else PromptRecord(at, row.session_id, row.text)
+
+
+def _done(row: WorkRow) -> WorkRecord | None:
+    at = _moment(row.at)
+    return None if at is None else WorkRecord(at, row.cwd, row.work)
 
 
 def _without_transcript(env: Mapping[str, str], known: set[str]) -> list[CallRecord]:

@@ -11,6 +11,7 @@ from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
 from bridle.engine.calls.results import ResultBudget, normalise
 from bridle.engine.texts import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.engine.turn import Turn
+from bridle.transcripts.cost import Work
 from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block
 from bridle.types.event import ToolFinished, ToolStarted
 from bridle.types.tool import Tool, ToolOutput
@@ -223,6 +224,7 @@ class CallQueue:
         )
         turn.user_lines += 1
         turn.session.attach_hook_context("PostToolUse", settled.context)
+        turn.session.record_work(_work(output.data, seconds))
         turn.runtime.channel.emit(
             ToolFinished(
                 uuid=entry["uuid"],
@@ -233,3 +235,12 @@ class CallQueue:
                 seconds=seconds,
             )
         )
+
+
+def _work(data: object, seconds: float) -> Work:
+    if not isinstance(data, dict):
+        return Work(tool_ms=round(seconds * 1000))
+    from bridle.tools.files.patches import changed_lines
+
+    added, removed = changed_lines(data)
+    return Work(tool_ms=round(seconds * 1000), lines_added=added, lines_removed=removed)

@@ -49,7 +49,10 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     output: int
     calls: int
     seconds: float | UnsetType = UNSET
-    """Unset where the ledger was not kept and transcripts were read."""
+    """How long sessions were open; unset where that cannot be said of the key."""
+    api_seconds: float | UnsetType = UNSET
+    lines_added: int | UnsetType = UNSET
+    lines_removed: int | UnsetType = UNSET
 
 
 class ChargeRecord(Struct, frozen=True):

@@ -28,6 +28,8 @@ from bridle.features.teams.protocol import (
 from bridle.features.teams.questions import OpenQuestion
 from bridle.features.teams.roster import Card
 from bridle.features.teams.task_set import TaskSet
+from bridle.tools.files.patches import changed_lines
+from bridle.transcripts.cost import Work
 from bridle.types.errors import ToolError
 from bridle.types.event import ApiFault, AssistantReplied, FromAgent, Noticed, ToolFinished, ToolStarted
 from bridle.types.question import NetworkQuestion, PermissionQuestion, Permitted, Question
@@ -111,7 +113,11 @@ class LeaderSocket:
             case StateChanged(state=state):
                 self._note(member, state)
             case MemberEvent():
-                self._lead().runtime.channel.emit(_retold(member, said))
+                lead, retold = self._lead(), _retold(member, said)
+                if isinstance(retold.event, ToolFinished):
+                    added, removed = changed_lines(retold.event.data)
+                    lead.session.record_work(Work(lines_added=added, lines_removed=removed))
+                lead.runtime.channel.emit(retold)
             case FilesChanged():
                 self._look_at_questions(member)
             case SendRequest() | ListRequest():

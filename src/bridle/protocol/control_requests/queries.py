@@ -58,13 +58,13 @@ async def get_session_cost(dispatcher: ControlDispatcher, request: Mapping[str, 
 async def get_usage(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """What the session has used; plans and their limits are not known here."""
     del request
-    totals = dispatcher.services.totals
+    work = dispatcher.session.work
     session = {
         "total_cost_usd": dispatcher.session.total_cost_usd,
-        "total_api_duration_ms": totals.api_duration_ms,
-        "total_duration_ms": totals.duration_ms,
-        "total_lines_added": totals.lines_added,
-        "total_lines_removed": totals.lines_removed,
+        "total_api_duration_ms": work.api_ms,
+        "total_duration_ms": dispatcher.services.totals.duration_ms,
+        "total_lines_added": work.lines_added,
+        "total_lines_removed": work.lines_removed,
         "model_usage": {model: model_usage(each) for model, each in dispatcher.session.spend.items()},
     }
     return {

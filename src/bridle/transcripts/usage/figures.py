@@ -6,7 +6,7 @@ from typing import Any
 
 from bridle.types.usage import Usage
 
-_NESTED = ("cache_creation", "server_tool_use")
+_NESTED = ("cache_creation", "server_tool_use", "output_tokens_details")
 
 
 def usage_in(counts: Mapping[str, Any]) -> Usage:

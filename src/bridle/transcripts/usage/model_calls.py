@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.transcripts.cost import Work, work_in
 from bridle.transcripts.line import decode_line
 from bridle.transcripts.pending_rows import PENDING, restored
 from bridle.transcripts.usage.figures import amount, usage_in
@@ -18,7 +19,7 @@ PROMPT = "prompt"
 _LONGEST_SOURCE = 200
 _COPIED = {"forkedFrom", "copyOf", TAKEN_OVER}
 """Keys of rows that repeat what stands elsewhere."""
-_NEEDED = (b'"usage"', b'"type":"user"', b'"type": "user"', PENDING.encode())
+_NEEDED = (b'"usage"', b'"cost-state"', b'"type":"user"', b'"type": "user"', PENDING.encode())
 """A line without any of these tells of no call, and not what one was for."""
 
 
@@ -50,11 +51,21 @@ class PromptRow(Struct, frozen=True):
     text: str
 
 
+class WorkRow(Struct, frozen=True):
+    """Time and changed lines that a `cost-state` line adds to the one before it."""
+
+    at: str
+    """Of the row before it."""
+    cwd: str
+    work: Work
+
+
 class TranscriptUsage(Struct, frozen=True):
     """What one file tells."""
 
     calls: tuple[ModelCall, ...] = ()
     prompts: tuple[PromptRow, ...] = ()
+    work: tuple[WorkRow, ...] = ()
 
 
 def recorded_in(path: str) -> TranscriptUsage:
@@ -71,7 +82,7 @@ def recorded(lines: Iterable[dict[str, Any] | None]) -> TranscriptUsage:
     for row in restored(lines, []):
         if row is not None and not (_COPIED & row.keys()):
             reading.take(row)
-    return TranscriptUsage(tuple(reading.calls.values()), tuple(reading.prompts))
+    return TranscriptUsage(tuple(reading.calls.values()), tuple(reading.prompts), tuple(reading.work))
 
 
 def source_of_call(name: str, input: Mapping[str, Any]) -> str:
@@ -90,8 +101,16 @@ class _Reading:
         self._tools: dict[str, str] = {}
         """What the result of each call is listed as."""
         self._source = PROMPT
+        self.work: list[WorkRow] = []
+        self._worked = Work()
+        self._last: dict[str, Any] | None = None
+        """The newest row that is not copied."""
 
     def take(self, row: dict[str, Any]) -> None:
+        if row.get("type") == "cost-state":
+            self._take_work(row)
+        elif isinstance(row.get("timestamp"), str):
+            self._last = row
         match row:
             case {"type": "user", "message": {"content": content}}:
                 self._take_user(row, content)
@@ -129,6 +148,14 @@ class _Reading:
             if content and not row.get("isSidechain"):
                 at, session = str(row.get("timestamp") or ""), str(row.get("sessionId") or "")
                 self.prompts.append(PromptRow(at, session, _words(content)))
+
+    def _take_work(self, row: dict[str, Any]) -> None:
+        """A line before the first own row repeats what the conversation had when it was copied."""
+        now, before = work_in(row), self._worked
+        self._worked = now
+        if self._last is not None and (more := now - before) != Work():
+            at, cwd = str(self._last["timestamp"]), str(self._last.get("cwd") or "")
+            self.work.append(WorkRow(at, cwd, more))
 
     def _note_tools(self, content: object) -> None:
         for block in content if isinstance(content, list) else ():

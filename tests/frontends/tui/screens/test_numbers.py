@@ -6,6 +6,7 @@ from bridle.commands.queries.spending import DayCost, ModelCost
 from bridle.commands.queries.usage_causes import Cause, LimitUse
 from bridle.frontends.tui.screens.session.context import context_view
 from bridle.frontends.tui.screens.session.usage import UsageFacts, usage_view
+from bridle.transcripts.cost import Work
 from bridle.types.usage import Usage
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
@@ -47,10 +48,7 @@ _USAGE = UsageFacts(
         ),
         _LOCAL,
     ),
-    seconds=754,
-    api_seconds=200,
-    added=120,
-    removed=30,
+    work=Work(open_ms=754_000, api_ms=200_000, lines_added=120, lines_removed=30),
     days=tuple(
         DayCost(
             day=f"2026-03-{day:02}",

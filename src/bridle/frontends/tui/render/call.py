@@ -10,6 +10,7 @@ from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, para
 from bridle.frontends.tui.render.model_texts import for_people
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span, Style
+from bridle.types.text import duration
 
 State = Literal["waiting", "running", "done", "failed", "denied", "interrupted"]
 
@@ -177,18 +178,6 @@ def short_path(path: str, cwd: str) -> str:
         return path[len(cwd.rstrip("/")) + 1 :]
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if home != "/" and path.startswith(home + "/") else path
-
-
-def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
-    if seconds < 10:
-        return f"{max(seconds, 0):.1f} s"
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def size(number: float) -> str:

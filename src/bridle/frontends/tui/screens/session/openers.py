@@ -84,6 +84,7 @@ async def open_usage(context: CommandContext, screen: ScreenContext) -> OpenScre
                 causes=causes_of(report.found.calls),
                 limits=limits_of(context.runtime),
                 timeline=report.session,
+                work=context.session.work,
             )
         )
     )
@@ -94,7 +95,7 @@ async def open_config(context: CommandContext, screen: ScreenContext) -> OpenScr
 
     async def read() -> Config:
         config = context.settings.config()
-        spent = UsageFacts(session=_session_cost(context))
+        spent = UsageFacts(session=_session_cost(context), work=context.session.work)
         return Config(
             status=status_of(status_facts(context)),
             settings=setting_rows(config),

@@ -17,6 +17,7 @@ from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Pane, TextPane
 from bridle.frontends.tui.widgets.tabs import TabbedView
+from bridle.transcripts.cost import Work
 
 _COSTLIEST = 5
 _LONGEST_PROMPT = 60
@@ -24,10 +25,7 @@ _LONGEST_PROMPT = 60
 
 class UsageFacts(Struct, frozen=True, kw_only=True):
     session: tuple[ModelCost, ...] = ()
-    seconds: float = 0.0
-    api_seconds: float = 0.0
-    added: int = 0
-    removed: int = 0
+    work: Work = Work()
     days: tuple[DayCost, ...] = ()
     """Oldest first."""
     models: tuple[ModelCost, ...] = ()
@@ -63,11 +61,12 @@ def session_lines(facts: UsageFacts, width: int) -> list[Line]:
     if known and len(known) < len(facts.session):
         total += " and models without a known price"
     rows = pair("cost", total, width)
-    if facts.seconds:
-        took = f"{duration(facts.seconds)}, {duration(facts.api_seconds)} of it in models"
+    work = facts.work
+    if work.api_ms:
+        took = f"{duration(work.open_ms / 1000)}, {duration(work.api_ms / 1000)} in models"
         rows += pair("time", took, width)
-    if facts.added or facts.removed:
-        rows += pair("changes", f"+{facts.added:,} −{facts.removed:,} lines", width)
+    if work.lines_added or work.lines_removed:
+        rows += pair("changes", f"+{work.lines_added:,} −{work.lines_removed:,} lines", width)
     if facts.session:
         rows += [(), *_table(facts.session, width)]
     if facts.limits:
