@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import path from "node:path";
 
-const [folder, base, token, room] = process.argv.slice(2);
+const [folder, base, token, room, direct] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(path.join(folder, name)));
 const { Conversation, briefly, clean, reveal, segments } = await load("conversation.js");
-const { Connection, Lines, newId, weigh } = await load("connection.js");
+const { Connection, Lines, newId, sightOf, weigh } = await load("connection.js");
 const { fields, suggested, value } = await load("questions.js");
 
 const ATTACKS = [
@@ -131,6 +131,60 @@ const checks = {
     });
     assert.deepEqual(numbers, Array.from({ length: numbers.length }, (_, index) => index + 1));
     assert.deepEqual(await connection.act(room, { do: "prompt", text: "once" }), { taken: true });
+  },
+  async "a page that no one looks at keeps no connection and misses nothing"() {
+    const page = Object.assign(new EventTarget(), { hidden: true });
+    const asked = [];
+    const send = (where, options) => {
+      asked.push(where);
+      return fetch(`${direct}/${where}`, options);
+    };
+    const connection = new Connection(token, "Page", { pause: 1, poll: 1, send });
+    const numbers = [];
+    const stop = new AbortController();
+    await connection.follow(room, {
+      signal: stop.signal,
+      sight: sightOf(page),
+      onState() {},
+      onLine(kind, line) {
+        if (kind === "begin") numbers.push(...line.snapshot.frames.map((frame) => frame.number));
+        if (kind === "take") numbers.push(line.frame.number);
+        if (asked.length === 3 && page.hidden) {
+          assert.ok(asked.every((where) => where.endsWith("&once=1")));
+          page.hidden = false;
+          page.dispatchEvent(new Event("visibilitychange"));
+        }
+        if (!page.hidden && kind === "take") stop.abort();
+      },
+    });
+    assert.ok(!asked.at(-1).includes("once"));
+    assert.deepEqual(numbers, Array.from({ length: numbers.length }, (_, index) => numbers[0] + index));
+  },
+  async "a session that is over is not asked for again, and says why"() {
+    const lines = ['{"n":1,"epoch":"e","snapshot":{}}', '{"over":"The session is not shared any more."}', ""];
+    let asked = 0;
+    const send = async () => {
+      asked += 1;
+      return new Response(lines.join("\n"));
+    };
+    const states = [];
+    const connection = new Connection(token, "Page", { pause: 1, send });
+    await connection.follow(room, { signal: new AbortController().signal, onLine() {}, onState: (...state) => states.push(state) });
+    assert.equal(asked, 1);
+    assert.deepEqual(states.at(-1), ["ended", "The session is not shared any more.", true]);
+  },
+  async "a session is started with one id however often the request is repeated"() {
+    const bodies = [];
+    const send = async (_, options) => {
+      bodies.push(options.body);
+      if (bodies.length < 3) throw new TypeError("lost");
+      return new Response('{"id":"made"}');
+    };
+    const connection = new Connection(token, "Page", { pause: 1, send });
+    assert.deepEqual(await connection.open("old"), { id: "made" });
+    assert.equal(new Set(bodies).size, 1);
+    assert.equal(JSON.parse(bodies[0]).resume, "old");
+    assert.match(JSON.parse(bodies[0]).id, /^[0-9a-f-]{36}$/);
   },
 };
 

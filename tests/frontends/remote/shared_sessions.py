@@ -30,6 +30,12 @@ class FakeActions:
     def set_mode(self, mode: str, *, who: str) -> Mapping[str, Any]:
         return self._do("mode", mode, who)
 
+    def end(self, *, who: str) -> Mapping[str, Any]:
+        return self._do("end", who)
+
+    def archive(self, *, who: str) -> Mapping[str, Any]:
+        return self._do("archive", who)
+
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.inbound is not None:
             return {"taken": True, "new": self.inbound.take(letter)}

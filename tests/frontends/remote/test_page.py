@@ -33,6 +33,7 @@ async def test_the_scripts_of_the_page_do_what_they_promise():
             f"http://127.0.0.1:{line.port}",
             made.client.token,
             made.shared_session.id,
+            f"http://127.0.0.1:{made.client.port}",
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )

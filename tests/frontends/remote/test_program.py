@@ -48,8 +48,16 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
             await terminal.until_text("Hello there.")
             said = await stream.frame("assistant")
             assert said["message"]["content"][0]["text"] == "Hello there."
-        await terminal.say("/remote-control off")
-        await terminal.until_text("not shared any more")
+            await client.act(shared_session, do="prompt", text="/rename attic")
+            await stream.frame("system", subtype="session_title_changed")
+            assert (await client.get("/api/sessions")).json["sessions"][0]["name"] == "attic"
+            for wish in ("end", "archive"):
+                assert (await client.act(shared_session, do=wish)).status == 403
+            await terminal.say("/remote-control off")
+            await terminal.until_text("not shared any more")
+            while "over" not in (line := await stream.line()):
+                pass
+            assert line["over"] == "The session is not shared any more."
         with pytest.raises(OSError):
             await client.get("/api/sessions")
         await terminal.until(lambda screen: "shared" not in screen.text.splitlines()[-1])

@@ -279,6 +279,16 @@ async def test_a_closed_server_sends_everybody_away():
             await made.client.get("/api/sessions")
 
 
+async def test_followers_of_a_session_that_is_over_get_everything_and_then_why():
+    async with served() as made, made.client.follow(made.shared_session.id) as stream:
+        await stream.line()
+        made.shared_session.publish({"type": "system", "subtype": "status"})
+        made.shared_session.finish("The session is not shared any more.")
+        await made.server.close()
+        assert (await stream.line())["frame"]["subtype"] == "status"
+        assert await stream.line() == {"over": "The session is not shared any more."}
+
+
 async def test_names_of_clients_are_made_harmless():
     async with served() as made:
         client = RemoteClient(made.client.port, made.client.token, name="\x1b]0;x\x07<b>Eve</b>" + "y" * 200)

@@ -21,7 +21,7 @@ from bridle.types.ids import new_uuid
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.program import Program
-from tests.fakes.remote import RemoteClient
+from tests.fakes.remote import RemoteClient, Stream
 from tests.fakes.repositories import repository
 from tests.frontends.tui.app.session import QUIET
 
@@ -155,6 +155,113 @@ async def test_modes_and_commands_are_bounded_in_sessions_of_a_server_too(tmp_pa
         assert not (made.program.home / ".claude" / "settings.json").exists()
 
 
+async def test_a_conversation_that_is_continued_is_on_the_page_from_the_start(tmp_path: Path):
+    async with serving(tmp_path, [step("Hello there.")]) as made:
+        (first,) = await made.sessions()
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            await made.client.act(first["id"], do="prompt", text="say hello")
+            kept = (await stream.frame("result"))["session_id"]
+    for flags in (("-c",), ("--session-id", kept)):
+        async with serving(tmp_path, [], *flags) as made:
+            (first,) = await made.sessions()
+            frames = (await _snapshot(made.client, first["id"]))["frames"]
+            assert [frame["type"] for frame in frames] == ["user", "assistant"]
+            assert "say hello" in json.dumps(frames) and "Hello there." in json.dumps(frames)
+
+
+@pytest.mark.parametrize("spawn", [(), ("--spawn", "session")])
+@pytest.mark.parametrize("wanted", [("--session-id", new_uuid()), ("--session-id", "no such name"), ("-c",)])
+async def test_a_conversation_that_does_not_exist_is_told_in_one_line(
+    tmp_path: Path, wanted: tuple[str, ...], spawn: tuple[str, ...]
+):
+    program = Program(tmp_path, "http://127.0.0.1:9")
+    done = await program.run("remote-control", *spawn, *wanted, BRIDLE_TRUST_FOLDER=str(program.project))
+    assert (done.code, done.out) == (1, "")
+    assert "onversation" in done.err and len(done.err.splitlines()) == 1
+
+
+async def test_a_session_whose_process_dies_says_so_and_is_resumed_with_its_conversation(tmp_path: Path):
+    async with serving(tmp_path, [step("One."), step("Two.")]) as made:
+        (first,) = await made.sessions()
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            await made.client.act(first["id"], do="prompt", text="begin")
+            await stream.frame("result")
+            (child,) = _children(made.process.pid)
+            os.kill(child, signal.SIGKILL)
+            assert "has ended" in await _over(stream)
+            with pytest.raises((asyncio.IncompleteReadError, ValueError)):
+                await stream.line()
+        (listed,) = await made.sessions()
+        assert "has ended" in listed["ended"] and listed["people"] == 0 and listed["busy"] is False
+        for wish in ({"do": "prompt", "text": "more"}, {"do": "interrupt"}, {"do": "end"}):
+            refused = await made.client.act(first["id"], **wish)
+            assert (refused.status, refused.json) == (410, {"error": "The session has ended."})
+        resumed = await made.client.post("/api/sessions", {"id": new_uuid(), "resume": first["id"]})
+        assert resumed.status == 200 and resumed.json["name"] == first["name"]
+        assert [each["id"] for each in await made.sessions()] == [resumed.json["id"]]
+        async with made.client.follow(resumed.json["id"]) as stream:
+            assert "begin" in json.dumps((await stream.line())["snapshot"]["frames"])
+            await made.client.act(resumed.json["id"], do="prompt", text="more")
+            assert (await stream.frame("result"))["result"] == "Two."
+        again = await made.client.post("/api/sessions", {"id": new_uuid(), "resume": first["id"]})
+        assert again.status == 503 and "no conversation to resume" in again.json["error"]
+
+
+async def test_sessions_are_ended_and_archived_from_elsewhere_which_makes_room(tmp_path: Path):
+    async with serving(tmp_path, [], "--capacity", "1") as made:
+        (first,) = await made.sessions()
+        early = await made.client.act(first["id"], do="archive")
+        assert early.status == 409 and "end it first" in early.json["error"]
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            assert (await made.client.act(first["id"], do="end")).json == {"ended": True}
+            assert await _over(stream) == "The session has ended"
+        other = await made.client.post("/api/sessions", {"id": new_uuid()})
+        assert other.status == 200
+        assert (await made.client.act(first["id"], do="archive")).json == {"archived": True}
+        assert [each["id"] for each in await made.sessions()] == [other.json["id"]]
+
+
+async def test_the_list_says_which_session_asks_and_what_it_is_called_now(tmp_path: Path):
+    async with serving(tmp_path, [step(_CALL)], "--name", "attic") as made:
+        (first,) = await made.sessions()
+        assert first["asks"] == [] and first["ended"] is None
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            await made.client.act(first["id"], do="prompt", text="/rename cellar")
+            await stream.frame("system", subtype="session_title_changed")
+            await made.client.act(first["id"], do="prompt", text="make it")
+            await stream.frame("control_request")
+            await made.client.act(first["id"], do="prompt", text="and then this")
+        (listed,) = await made.sessions()
+        assert (listed["name"], listed["asks"], listed["waiting"]) == ("cellar", ["Bash"], 1)
+        async with made.client.follow(first["id"]) as stream:
+            assert (await stream.line())["snapshot"]["session"]["name"] == "cellar"
+
+
+async def test_the_terminal_of_a_server_says_what_happens(tmp_path: Path):
+    async with serving(tmp_path, [step(_CALL)], "--name", "attic") as made:
+        assert made.process.stdout is not None
+        other = (await made.client.post("/api/sessions", {"id": new_uuid()})).json["id"]
+        async with made.client.follow(other) as stream:
+            await stream.line()
+            await made.client.act(other, do="prompt", text="make it")
+            await stream.frame("control_request")
+            await made.client.act(other, do="end")
+            await _over(stream)
+        async with asyncio.timeout(50):
+            lines = [(await made.process.stdout.readline()).decode()[7:-1] for _ in range(5)]
+        assert lines == [
+            "Phone starts attic 2",
+            "Phone is connected to attic 2",
+            "attic 2 asks: Bash",
+            "Phone ends attic 2",
+            "attic 2 has ended",
+        ]
+
+
 async def test_sessions_of_a_server_work_in_trees_of_their_own_where_that_is_wanted(tmp_path: Path):
     repository(tmp_path / "project")
     async with serving(tmp_path, [step("Here.")], "--spawn", "worktree") as made:
@@ -246,6 +353,12 @@ def test_words_are_read():
 async def _snapshot(client: RemoteClient, shared_session: str) -> Any:
     async with client.follow(shared_session) as stream:
         return (await stream.line())["snapshot"]
+
+
+async def _over(stream: Stream) -> str:
+    while "over" not in (line := await stream.line()):
+        pass
+    return line["over"]
 
 
 def _children(pid: int) -> list[int]:

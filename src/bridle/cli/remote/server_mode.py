@@ -5,11 +5,12 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from time import strftime
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
@@ -21,6 +22,9 @@ from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.server import RemoteServer
 from bridle.frontends.remote.shared_session import SharedSession, is_action_id
 from bridle.host.stdio import complain
+from bridle.transcripts.reader import Loaded
+from bridle.transcripts.reader import load as load_transcript
+from bridle.transcripts.resume import find, newest
 from bridle.types.errors import BridleError, UsageError
 from bridle.types.ids import new_uuid
 
@@ -31,6 +35,7 @@ _STREAMS = (
     "--permission-prompt-tool", "stdio", "--include-partial-messages", "--replay-user-messages",
 )  # fmt: skip
 _MOST_WISHES = 1_000
+_MOST_OVER = 32
 _SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
 
 
@@ -103,28 +108,31 @@ class Hosted:
         self._starting = 0
         self._wished: dict[str, asyncio.Task[SharedSession]] = {}
         """Sessions that clients asked for, by the id of the request."""
+        self._over: dict[str, ChildSession] = {}
+        """Sessions that ended, which can be looked at and resumed."""
         self.ended = asyncio.Event()
         """The only session there may be is over."""
+        self.failed = False
+        """It ended with an error."""
 
     @property
     def opens(self) -> bool:
         return self._options.spawn != "session"
 
     def all(self) -> Sequence[SharedSession]:
-        return [child.shared_session for child in self._running]
+        return [child.shared_session for child in (*self._running, *self._over.values())]
 
     def find(self, id: str) -> SharedSession | None:
         return next((shared_session for shared_session in self.all() if shared_session.id == id), None)
 
     async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
-        del who
         if not self.opens:
             raise RequestRefused(405, "This server runs a single session (--spawn session).")
         id = wish.get("id", "")
         if not isinstance(id, str) or (id and not is_action_id(id)):
             raise RequestRefused(400, "The id of a request is a UUID in lower case.")
         # A request that is repeated waits for the session of the first one.
-        starting = self._wished.get(id) or asyncio.create_task(self.start(()))
+        starting = self._wished.get(id) or asyncio.create_task(self._open(wish.get("resume"), who))
         if id:
             self._wished[id] = starting
             while len(self._wished) > _MOST_WISHES:
@@ -135,15 +143,42 @@ class Hosted:
             self._wished.pop(id, None)
             raise RequestRefused(503, str(error)) from error
 
-    async def start(self, flags: Sequence[str]) -> SharedSession:
+    async def _open(self, over: Any, who: str) -> SharedSession:
+        """Start a session for a client, or continue one that ended."""
+        if over is None:
+            made = await self.start(())
+            _report(f"{who} starts {made.name}")
+            return made
+        child = self._over.get(over) if isinstance(over, str) else None
+        if child is None or not child.session_id:
+            raise BridleError("There is no conversation to resume.")
+        made = await self.start(("--resume", child.session_id), name=child.name)
+        self._over.pop(child.shared_session.id, None)
+        _report(f"{who} resumes {made.name}")
+        return made
+
+    async def start(self, flags: Sequence[str], *, name: str = "") -> SharedSession:
         """Start one more session.
 
         Raises:
-            BridleError: there are too many, or it cannot be started.
+            BridleError: there are too many, it cannot be started, or there is nothing to continue.
         """
         options = self._options
         if len(self._running) + self._starting >= options.capacity:
             raise BridleError(f"The limit of {options.capacity} sessions is reached.")
+        self._starting += 1
+        try:
+            child = await self._start(flags, name)
+        finally:
+            self._starting -= 1
+        self._running[child] = asyncio.create_task(self._run(child))
+        return child.shared_session
+
+    async def _start(self, flags: Sequence[str], name: str) -> ChildSession:
+        options = self._options
+        past = await asyncio.to_thread(_conversation, flags, self._cwd, self._env)
+        if past is not None:
+            flags = ("--resume", past.session_id)
         self._count += 1
         tree = (
             ("--worktree", f"remote-{os.getpid()}-{self._count}")
@@ -157,17 +192,24 @@ class Hosted:
                 cwd=self._cwd,
                 env={**self._env, _SOCKET: socket},
                 socket=socket,
-                name=options.name if self._count == 1 else f"{options.name} {self._count}",
+                name=name or (options.name if self._count == 1 else f"{options.name} {self._count}"),
                 log=_complain if options.verbose else lambda _: None,
+                report=_report,
+                forget=self._forget,
             )
         )
-        self._starting += 1
-        try:
-            await child.start()
-        finally:
-            self._starting -= 1
-        self._running[child] = asyncio.create_task(self._run(child))
-        return child.shared_session
+        if past is not None:
+            child.restore(past.entries, past.session_id)
+        await child.start()
+        return child
+
+    def finish(self) -> None:
+        """Tell those who follow that the server ends."""
+        for each in self.all():
+            each.finish("The server has ended.")
+
+    def _forget(self, id: str) -> None:
+        self._over.pop(id, None)
 
     async def close(self) -> None:
         """End every session."""
@@ -180,6 +222,10 @@ class Hosted:
             await child.run()
         finally:
             del self._running[child]
+            self._over[child.shared_session.id] = child
+            while len(self._over) > _MOST_OVER:
+                del self._over[next(iter(self._over))]
+            self.failed = child.failed
             if not self.opens:
                 self.ended.set()
 
@@ -206,9 +252,38 @@ async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> in
         )
         await stopped.wait()
     finally:
+        hosted.finish()
         await server.close()
         await hosted.close()
-    return 0
+    return 1 if hosted.failed and not hosted.opens else 0
+
+
+def _conversation(flags: Sequence[str], cwd: str, env: Mapping[str, str]) -> Loaded | None:
+    """The conversation that flags name; None where they name none.
+
+    Raises:
+        BridleError: it does not exist.
+    """
+    match tuple(flags):
+        case ("--resume", wanted):
+            path = find(wanted, cwd, env)
+        case ("--continue",):
+            path = newest(cwd, env)
+        case _:
+            return None
+    if path is None:
+        raise UsageError("no conversation to continue here: leave out -c")
+    try:
+        loaded = load_transcript(path)
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}") from error
+    if not loaded.entries:
+        raise UsageError(f"{path} holds no conversation: name another one")
+    return loaded
+
+
+def _report(text: str) -> None:
+    tell(f"{strftime('%H:%M')}  {text}")
 
 
 def _sandbox(*, on: bool, off: bool) -> tuple[str, ...]:

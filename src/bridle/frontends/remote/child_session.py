@@ -14,9 +14,11 @@ from bridle.commands.registry import Registry
 from bridle.features.teams.inbound import MessageRefused, read_letter
 from bridle.features.teams.peers import send_to_socket
 from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.event_log import conversation_frames
 from bridle.frontends.remote.restrictions import MODES, check_commands
 from bridle.frontends.remote.shared_session import SharedSession
 from bridle.protocol.frames import Frame, encode
+from bridle.types.entry import ConversationEntry
 from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
@@ -27,6 +29,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _LAST_WORDS = 2_000
 _PATIENCE = 5.0
 _MOST_LETTERS = 1_000
+_MOST_MET = 50
 _QUESTIONS = ("can_use_tool", "elicitation")
 _NOT_TOLD = ("control_response", "keep_alive", "session_state_changed")
 
@@ -42,6 +45,10 @@ class ChildOptions(Struct, frozen=True, kw_only=True):
     """Where the session takes messages of others."""
     log: Callable[[str], None] = lambda _: None
     """Takes what the process says on standard error."""
+    report: Callable[[str], None] = lambda _: None
+    """Takes what the user of the server should know."""
+    forget: Callable[[str], None] = lambda _: None
+    """Takes the session out of the list, by its id."""
 
 
 class ChildSession:
@@ -53,7 +60,16 @@ class ChildSession:
         self._state: dict[str, Any] = {"mode": "default", "model": "", "cwd": options.cwd, "busy": False}
         self._said = ""
         self._letters: dict[str, None] = {}
-        self.shared_session = SharedSession(new_uuid(), self, name=lambda: options.name, state=self._standing)
+        self._waiting: set[str] = set()
+        self._met: set[str] = set()
+        self._closing: asyncio.Task[None] | None = None
+        self.name = options.name
+        self.session_id = ""
+        """Under which the conversation is kept, as soon as there is one."""
+        self.failed = False
+        """Whether the process ended with an error."""
+        self.shared_session = SharedSession(new_uuid(), self, name=lambda: self.name, state=self._standing)
+        self.shared_session.on_people = self._meet
 
     async def start(self) -> None:
         """Begin.
@@ -89,7 +105,11 @@ class ChildSession:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
         why = f": {self._said.strip().splitlines()[-1]}" if code and self._said.strip() else ""
-        self._tell(f"The session has ended{why}", level="warning" if code else "info")
+        self.failed = code != 0
+        ended = f"The session has ended{why}"
+        self._tell(ended, level="warning" if code else "info")
+        self.shared_session.finish(ended)
+        self._options.report(f"{self.name} has ended{why}")
 
     async def close(self) -> None:
         """Wait for the process to end, then end it."""
@@ -106,6 +126,25 @@ class ChildSession:
             except TimeoutError:
                 continue  # The next way of asking is less polite.
 
+    def restore(self, entries: Sequence[ConversationEntry], session_id: str) -> None:
+        """Show a conversation that the process continues."""
+        self.session_id = session_id
+        self.shared_session.log.restart(conversation_frames(entries, session_id))
+
+    def end(self, *, who: str) -> Mapping[str, Any]:
+        self._check_runs()
+        self._options.report(f"{who} ends {self.name}")
+        if self._closing is None:
+            self._closing = asyncio.create_task(self.close())
+        return {"ended": True}
+
+    def archive(self, *, who: str) -> Mapping[str, Any]:
+        if self.shared_session.ended is None:
+            raise RequestRefused(409, "The session runs: end it first.")
+        self._options.report(f"{who} archives {self.name}")
+        self._options.forget(self.shared_session.id)
+        return {"archived": True}
+
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
         origin = Origin(source="remote", who=who)
         # The session itself refuses them too, by the origin; here the sender learns of it at once.
@@ -113,6 +152,8 @@ class ChildSession:
         waits = self._state["busy"]
         message = {"role": "user", "content": text}
         self._send({"type": "user", "message": message, "uuid": id, "origin": origin.to_entry()})
+        if waits:
+            self._waiting.add(id)
         return {"queued": waits}
 
     def interrupt(self, *, who: str) -> Mapping[str, Any]:
@@ -185,11 +226,20 @@ class ChildSession:
             return True
 
         self.shared_session.ask(id, shown, answer)
+        self._options.report(f"{self.name} asks: {shown.get('tool_name', 'a question of an MCP server')}")
 
     def _note(self, frame: Frame) -> None:
         """Keep what says how the session stands."""
         state = self._state
+        if isinstance(session_id := frame.get("session_id"), str):
+            self.session_id = session_id
         match frame:
+            case {"type": "system", "subtype": "session_title_changed", "title": str(title)} if title:
+                self.name = title
+            case {"type": "system", "subtype": "session_state_changed", "state": "idle"}:
+                self._waiting.clear()
+            case {"type": "user", "uuid": str(uuid)}:
+                self._waiting.discard(uuid)
             case {"type": "system", "subtype": "init"}:
                 state |= {"model": frame.get("model", ""), "cwd": frame.get("cwd", ""), "busy": True}
                 state["mode"] = frame.get("permissionMode", state["mode"])
@@ -209,13 +259,25 @@ class ChildSession:
                 pass
 
     def _standing(self) -> Mapping[str, Any]:
-        return {**self._state, "modes": list(MODES), "waiting": 0}
+        return {**self._state, "modes": list(MODES), "waiting": len(self._waiting), "ends": True}
+
+    def _meet(self, who: str | None) -> None:
+        """Say who connects, each once: connections break and come back."""
+        if who is not None and who not in self._met and len(self._met) < _MOST_MET:
+            self._met.add(who)
+            self._options.report(f"{who} is connected to {self.name}")
+
+    def _check_runs(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            raise RequestRefused(410, "The session has ended.")
 
     def _request(self, subtype: str, **fields: Any) -> None:
         request = {"subtype": subtype, **fields}
         self._send({"type": "control_request", "request_id": new_uuid(), "request": request})
 
     def _send(self, frame: Frame) -> None:
+        self._check_runs()
         process = self._process
         if process is None or process.stdin is None or process.stdin.is_closing():
             raise RequestRefused(410, "The session has ended.")

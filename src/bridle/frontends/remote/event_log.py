@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Raw
 
 from bridle.protocol.frames import encode
+from bridle.types.entry import ConversationEntry
 from bridle.types.ids import new_uuid
 
 Frame = dict[str, Any]
@@ -38,6 +39,13 @@ class EventLog:
         self._dropped = False
         """Whether the conversation had more than is kept."""
         self._news = asyncio.Event()
+        self.is_over = False
+        """No line will follow."""
+
+    def end(self) -> None:
+        """No line will follow."""
+        self.is_over = True
+        self._wake()
 
     def restart(self, frames: Iterable[Frame]) -> None:
         """Restart with an existing conversation; clients that follow restart too."""
@@ -90,9 +98,9 @@ class EventLog:
         return encode({"n": self.last, "epoch": self.epoch, "snapshot": snapshot})
 
     async def changed(self, after: int) -> None:
-        """Return as soon as there is a line behind this number, or everything begins anew."""
+        """Return as soon as there is a line behind this number, everything begins anew, or ends."""
         epoch = self.epoch
-        while self.last <= after and self.epoch == epoch:
+        while self.last <= after and self.epoch == epoch and not self.is_over:
             await self._news.wait()
 
     def _wake(self) -> None:
@@ -109,6 +117,21 @@ class EventLog:
         while len(self._kept) > _MOST_KEPT or self._kept_size > _MOST_KEPT_BYTES:
             self._kept_size -= len(self._kept.pop(next(iter(self._kept))))
             self._dropped = True
+
+
+def conversation_frames(entries: Sequence[ConversationEntry], session_id: str) -> Iterator[Frame]:
+    """The newest part of a conversation as frames."""
+    for entry in entries[-_MOST_KEPT:]:
+        if entry["type"] == "system" or (entry["type"] == "user" and entry.get("isMeta")):
+            continue
+        yield {
+            "type": entry["type"],
+            "message": entry["message"],
+            "parent_tool_use_id": None,
+            "session_id": session_id,
+            "uuid": entry["uuid"],
+            "timestamp": entry["timestamp"],
+        }
 
 
 def _encoded(frame: Frame) -> bytes:

@@ -150,6 +150,11 @@ class HttpConnection:
         self._send(h11.Data(data=b"".join(lines)))
         await self._flush()
 
+    async def end_lines(self) -> None:
+        """The line that was sent last was the last one."""
+        self._send(h11.EndOfMessage())
+        await self._flush()
+
     async def gone(self) -> None:
         """Return when the other end has closed its side."""
         while await self._reader.read(_CHUNK):

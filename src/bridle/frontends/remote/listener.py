@@ -76,7 +76,8 @@ class SessionListener:
         if self._listening is None:
             return
         self.channel.share(None)
-        (server, _), self._listening, self._key = self._listening, None, ""
+        (server, local), self._listening, self._key = self._listening, None, ""
+        local.shared_session.finish("The session is not shared any more.")
         self._setup.env.pop(_ID, None)
         await server.close()
 

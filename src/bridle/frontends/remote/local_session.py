@@ -1,6 +1,6 @@
 """The session of this process, shared with remote clients."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -9,19 +9,20 @@ from bridle.engine.server import Server
 from bridle.features.teams.inbound import Inbound, MessageRefused
 from bridle.frontends.remote.channel import Pending
 from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.event_log import conversation_frames
 from bridle.frontends.remote.questions import read_answer, shown
 from bridle.frontends.remote.restrictions import check_commands
 from bridle.frontends.remote.shared_session import SharedSession
 from bridle.permissions.auto.grants import mode_notice
-from bridle.protocol.frames import Frame, Framer
+from bridle.protocol.frames import Framer
 from bridle.transcripts.session import Session
-from bridle.types.entry import ConversationEntry
 from bridle.types.event import (
     AssistantReplied,
     ConversationReset,
     Event,
     ModeChanged,
     Noticed,
+    SessionRenamed,
     TextDelta,
     TurnFinished,
     TurnStarted,
@@ -34,7 +35,6 @@ from bridle.types.question import Answer, Permitted, Refused, Supplied
 from bridle.types.turn import Prompt
 
 _MOST_SENDERS = 1_000
-_MOST_ENTRIES = 500
 
 
 class LocalSessionParts(Struct, frozen=True, kw_only=True):
@@ -55,8 +55,10 @@ class LocalSession:
         self._framer = means.framer()
         self._senders: dict[str, str] = {}
         self._works = server.busy
-        self.shared_session = SharedSession(new_uuid(), self, name=means.name, state=self._state)
-        self.shared_session.log.restart(_frames_of(session.entries, session.id))
+        self._shared_as = means.name()
+        self._renamed = ""
+        self.shared_session = SharedSession(new_uuid(), self, name=self._name, state=self._state)
+        self.shared_session.log.restart(conversation_frames(session.entries, session.id))
 
     def take(self, event: Event) -> None:
         shared_session = self.shared_session
@@ -76,8 +78,10 @@ class LocalSession:
                 shared_session.look()
             case ModeChanged():
                 shared_session.look()
+            case SessionRenamed(title=title):
+                self._renamed = title
             case ConversationReset():
-                shared_session.log.restart(_frames_of(self._session.entries, self._session.id))
+                shared_session.log.restart(conversation_frames(self._session.entries, self._session.id))
             case _:
                 pass
 
@@ -137,6 +141,20 @@ class LocalSession:
         except MessageRefused as fault:
             raise RequestRefused(503 if fault.full else 403, str(fault)) from fault
 
+    def end(self, *, who: str) -> Mapping[str, Any]:
+        del who
+        raise RequestRefused(403, "This session can be ended only where it runs.")
+
+    def archive(self, *, who: str) -> Mapping[str, Any]:
+        del who
+        raise RequestRefused(403, "This session can be ended only where it runs.")
+
+    def _name(self) -> str:
+        """What it was called last: by `/remote-control`, or by `/rename` since."""
+        if (shared_as := self._means.name()) != self._shared_as:
+            self._shared_as, self._renamed = shared_as, ""
+        return self._renamed or shared_as
+
     def _say(self, text: str) -> None:
         self._server.runtime.channel.emit(Noticed(text, "notice"))
 
@@ -152,21 +170,6 @@ class LocalSession:
             "cwd": runtime.workspace.cwd,
             "busy": self._works,
             "waiting": self._server.owed,
-        }
-
-
-def _frames_of(entries: list[ConversationEntry], session_id: str) -> Iterator[Frame]:
-    """The newest part of a conversation as frames."""
-    for entry in entries[-_MOST_ENTRIES:]:
-        if entry["type"] == "system" or (entry["type"] == "user" and entry.get("isMeta")):
-            continue
-        yield {
-            "type": entry["type"],
-            "message": entry["message"],
-            "parent_tool_use_id": None,
-            "session_id": session_id,
-            "uuid": entry["uuid"],
-            "timestamp": entry["timestamp"],
         }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 import h11
+import msgspec
 
 from bridle.frontends.remote.access import (
     EVERYWHERE,
@@ -31,6 +32,8 @@ _MOST_FOLLOWERS_IN_ALL = 256
 _MOST_WRONG_KEYS = 20
 """After so many in a while, further ones are answered late."""
 _WHILE = 10.0
+_FAREWELL = 1.0
+"""Seconds for followers to be told that the session has ended."""
 _BATCH = 256 * 1024
 _LARGEST_FILE = 1_000_000
 _STILL_HERE = b'{"beat":true}\n'
@@ -56,7 +59,9 @@ class SharedSessions(Protocol):
         """Whether more can be started."""
         ...
 
-    def all(self) -> Sequence[SharedSession]: ...
+    def all(self) -> Sequence[SharedSession]:
+        """Those that run, and those that ended and can be looked at."""
+        ...
 
     def find(self, id: str) -> SharedSession | None: ...
 
@@ -93,7 +98,7 @@ class RemoteServer:
         self._visits: set[asyncio.Task[None]] = set()
         self._strangers: dict[asyncio.Task[None], None] = {}
         """Connections that have not shown a key, the oldest first."""
-        self._followers = 0
+        self._following: dict[asyncio.Task[None], SharedSession] = {}
         self._wrong_keys: deque[float] = deque(maxlen=_MOST_WRONG_KEYS)
 
     @property
@@ -120,6 +125,10 @@ class RemoteServer:
         """Disconnect every client; the key becomes invalid."""
         if self._server is not None:
             self._server.close()
+        # Those who follow a session that has ended learn so first.
+        leaving = [task for task, session in self._following.items() if session.ended is not None]
+        if leaving:
+            await asyncio.wait(leaving, timeout=_FAREWELL)
         for connection in tuple(self._visits):
             connection.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
@@ -144,7 +153,7 @@ class RemoteServer:
 
     def _make_room(self) -> bool:
         """Whether one more connection can be taken; clients with the key go before those without."""
-        if len(self._visits) - self._followers < _MOST_VISITS:
+        if len(self._visits) - len(self._following) < _MOST_VISITS:
             return True
         oldest = next(iter(self._strangers), None)
         if oldest is None:
@@ -228,7 +237,10 @@ class RemoteServer:
             case method, path if (named := _SESSION.fullmatch(path)) is not None:
                 shared_session = self._shared_session(named[1])
                 if (method, named[2]) == ("GET", "events"):
-                    await self._follow(shared_session, request, connection, who)
+                    if "once" in parse_qs(request.query):
+                        await _catch_up(shared_session, request, connection)
+                    else:
+                        await self._follow(shared_session, request, connection, who)
                 elif (method, named[2]) == ("POST", "act"):
                     await connection.answer_json(200, shared_session.act(request.json(), who))
                 else:
@@ -240,7 +252,7 @@ class RemoteServer:
 
     def _shared_session(self, id: Any) -> SharedSession:
         """A session by its id; without one the only session there is."""
-        shared_sessions = self._shared_sessions.all()
+        shared_sessions = [each for each in self._shared_sessions.all() if each.ended is None]
         found = (
             self._shared_sessions.find(id)
             if isinstance(id, str)
@@ -256,17 +268,15 @@ class RemoteServer:
         self, shared_session: SharedSession, request: Request, connection: HttpConnection, who: str
     ) -> None:
         """Send what happens until the reader goes or falls too far behind."""
-        if len(shared_session.people) >= _MOST_FOLLOWERS or self._followers >= _MOST_FOLLOWERS_IN_ALL:
+        if len(shared_session.people) >= _MOST_FOLLOWERS or len(self._following) >= _MOST_FOLLOWERS_IN_ALL:
             raise RequestRefused(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
-        epoch, after = _position(request.query)
-        self._followers += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._following[task] = shared_session
         leave = shared_session.come(who)
         watching = asyncio.ensure_future(connection.gone())
         try:
-            connection.begin_lines()
-            if shared_session.log.since(epoch, after, most=0) is None:
-                epoch, after = shared_session.log.epoch, shared_session.log.last
-                await connection.send([shared_session.snapshot()])
+            epoch, after = await _begin(shared_session, request, connection)
             while not watching.done():
                 lines = shared_session.log.since(epoch, after, most=_BATCH)
                 if lines is None:
@@ -274,14 +284,48 @@ class RemoteServer:
                 if lines:
                     after += len(lines)
                     await connection.send(lines)
+                elif shared_session.ended is not None:
+                    await _end(shared_session, connection)
+                    return
                 elif not await _news(shared_session, after, watching, self._timeouts.beat):
                     shared_session.look()
                     await connection.send([_STILL_HERE])
         finally:
-            self._followers -= 1
+            del self._following[task]
             leave()
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _catch_up(shared_session: SharedSession, request: Request, connection: HttpConnection) -> None:
+    """Send what a reader does not have yet, and no more: for pages that no one looks at."""
+    shared_session.visit()
+    epoch, after = await _begin(shared_session, request, connection)
+    while lines := shared_session.log.since(epoch, after, most=_BATCH):
+        after += len(lines)
+        await connection.send(lines)
+    await _end(shared_session, connection)
+
+
+async def _begin(
+    shared_session: SharedSession, request: Request, connection: HttpConnection
+) -> tuple[str, int]:
+    """Begin to send lines, with the conversation so far where the reader needs it; where it is then."""
+    epoch, after = _position(request.query)
+    connection.begin_lines()
+    log = shared_session.log
+    if log.since(epoch, after, most=0) is None:
+        epoch, after = log.epoch, log.last
+        await connection.send([shared_session.snapshot()])
+    return epoch, after
+
+
+async def _end(shared_session: SharedSession, connection: HttpConnection) -> None:
+    """Send the last line: why nothing more will come, or a sign of life."""
+    over = shared_session.ended
+    line = _STILL_HERE if over is None else msgspec.json.encode({"over": over}) + b"\n"
+    await connection.send([line])
+    await connection.end_lines()
 
 
 async def _news(

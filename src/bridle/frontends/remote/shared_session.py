@@ -19,7 +19,7 @@ _MOST_CLOSED = 500
 _MOST_PARTIAL = 100_000
 _LONGEST_PROMPT = 400_000
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_GRACE = 60.0
+_GRACE = 90.0
 """Seconds without a client after which none is expected to return."""
 
 
@@ -43,6 +43,22 @@ class SessionActions(Protocol):
 
         Raises:
             RequestRefused: remote clients may not choose it.
+        """
+        ...
+
+    def end(self, *, who: str) -> Mapping[str, Any]:
+        """End the session.
+
+        Raises:
+            RequestRefused: remote clients may not.
+        """
+        ...
+
+    def archive(self, *, who: str) -> Mapping[str, Any]:
+        """Take a session that has ended out of the list.
+
+        Raises:
+            RequestRefused: it has not ended, or is not in a list.
         """
         ...
 
@@ -100,6 +116,8 @@ class SharedSession:
         self._done: dict[str, Mapping[str, Any]] = {}
         self._here: dict[int, str] = {}
         self._moved = asyncio.Event()
+        self.ended: str | None = None
+        """Why nothing more will come."""
         self.on_people: Callable[[str | None], None] = lambda _: None
         """Called when a client connects, with its name, or disconnects."""
 
@@ -113,7 +131,17 @@ class SharedSession:
         return list(self._here.values())
 
     def listing(self) -> Mapping[str, Any]:
-        return {"id": self.id, "name": self.name, "people": len(self._here), **self._state()}
+        asks = [str(each.request.get("tool_name", "")) for each in self._inquiries.values()]
+        state = {**self._state(), "asks": asks, "ended": self.ended}
+        return {"id": self.id, "name": self.name, "people": len(self._here), **state}
+
+    def finish(self, why: str) -> None:
+        """Nothing more will come; clients are told why when they have everything."""
+        if self.ended is None:
+            for id in tuple(self._inquiries):
+                self.close(id, by="the session", how="taken back")
+            self.ended = why
+            self.log.end()
 
     def publish(self, frame: Frame) -> None:
         """Send to every client."""
@@ -195,6 +223,11 @@ class SharedSession:
 
         return go
 
+    def visit(self) -> None:
+        """A client that does not follow looks in: it could still answer."""
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
     async def deserted(self) -> None:
         """Return when no client has been connected for a while."""
         while True:
@@ -209,8 +242,7 @@ class SharedSession:
                 return
 
     def _move(self, who: str | None) -> None:
-        moved, self._moved = self._moved, asyncio.Event()
-        moved.set()
+        self.visit()
         self.on_people(who)
 
     def _perform(self, id: str, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
@@ -228,6 +260,10 @@ class SharedSession:
                 done = self._actions.set_mode(mode, who=who)
                 self.look()
                 return done
+            case {"do": "end"}:
+                return self._actions.end(who=who)
+            case {"do": "archive"}:
+                return self._actions.archive(who=who)
             case {"do": "answer", "request_id": str(asked), "digest": str(seen)}:
                 return self._answer(asked, seen, wish, who)
             case _:

@@ -4,6 +4,9 @@ const PATIENCE = 20_000;
 const SHORTEST = 500;
 const LONGEST = 10_000;
 const TRIES = 8;
+const POLL = 5_000;
+/** A page that is always looked at. */
+const IN_SIGHT = { hidden: () => false, changed: () => new Promise(() => {}) };
 
 /** Cuts a stream into lines of JSON. */
 export class Lines {
@@ -41,8 +44,26 @@ export class Refusal extends Error {
   }
 }
 
+/** Nothing more will come; the message says why. */
+export class Over extends Error {}
+
+/** Whether a page is looked at, and when that changes. */
+export function sightOf(page) {
+  let turn = null;
+  let promise = null;
+  const renew = () => (promise = new Promise((resolve) => (turn = resolve)));
+  renew();
+  page.addEventListener("visibilitychange", () => {
+    const turned = turn;
+    renew();
+    turned();
+  });
+  return { hidden: () => page.hidden, changed: () => promise };
+}
+
 export class Connection {
-  constructor(token, client, { send = (...given) => fetch(...given), pause = SHORTEST } = {}) {
+  constructor(token, client, { send = (...given) => fetch(...given), pause = SHORTEST, poll = POLL } = {}) {
+    this.poll = poll;
     this.token = token;
     this.client = client;
     this.send = send;
@@ -70,47 +91,65 @@ export class Connection {
   }
 
   /** Start another session; one, however often the request has to be repeated. */
-  open() {
-    return this.post("api/sessions", { id: newId() });
+  open(resume) {
+    return this.post("api/sessions", { id: newId(), ...(resume ? { resume } : {}) });
   }
 
   act(session, wish) {
     return this.post(`api/sessions/${session}/act`, { id: newId(), ...wish });
   }
 
-  /** Hand on everything that happens, in order and once, until it is stopped. */
-  async follow(session, { signal, onLine, onState }) {
+  /**
+   * Hand on everything that happens, in order and once, until it is stopped. A browser has few connections for
+   * all its tabs: one that no one looks at asks now and then instead of keeping its own.
+   */
+  async follow(session, { signal, onLine, onState, sight = IN_SIGHT }) {
     const position = { epoch: "", n: 0 };
     let delay = this.pause;
     while (!signal.aborted) {
-      onState("connecting");
+      const hidden = sight.hidden();
+      let whole = false;
+      if (!hidden) onState("connecting");
       try {
-        await this.#stream(session, position, signal, (kind, line) => {
+        await this.#stream(session, position, signal, sight, (kind, line) => {
           delay = this.pause;
           onState("on");
           onLine(kind, line);
         });
+        whole = true;
       } catch (fault) {
         if (signal.aborted) return;
+        if (fault instanceof Over) {
+          onState("ended", fault.message, true);
+          return;
+        }
         if (fault instanceof Refusal && [401, 403, 404, 421].includes(fault.status)) {
           onState("ended", fault.message);
           return;
         }
       }
       if (signal.aborted) return;
+      if (hidden !== sight.hidden()) continue;
+      if (hidden) {
+        if (!whole) onState("lost");
+        await Promise.race([sight.changed(), wait(this.poll)]);
+        continue;
+      }
       onState("lost");
       await wait(delay);
       delay = Math.min(LONGEST, delay * 2);
     }
   }
 
-  async #stream(session, position, signal, onLine) {
+  async #stream(session, position, signal, sight, onLine) {
+    const once = sight.hidden();
     const stop = new AbortController();
     const forward = () => stop.abort();
     signal.addEventListener("abort", forward);
     let silence = setTimeout(forward, PATIENCE);
+    if (!once) sight.changed().then(forward);
     try {
-      const place = `epoch=${encodeURIComponent(position.epoch)}&after=${position.n}`;
+      const place = `epoch=${encodeURIComponent(position.epoch)}&after=${position.n}${once ? "&once=1" : ""}`;
       const response = await this.send(`api/sessions/${session}/events?${place}`, { ...this.#options({}), signal: stop.signal });
       if (!response.ok) await read(response);
       const reader = response.body.getReader();
@@ -122,6 +161,7 @@ export class Connection {
         clearTimeout(silence);
         silence = setTimeout(forward, PATIENCE);
         for (const line of lines.feed(decoder.decode(value, { stream: true }))) {
+          if (line.over !== undefined) throw new Over(line.over);
           const kind = weigh(position, line);
           if (kind === "broken") {
             position.epoch = "";

@@ -1,7 +1,7 @@
 // Puts the conversation on the page and passes on what is typed and pressed.
 
 import { Conversation, briefly, clean, reveal, segments } from "./conversation.js";
-import { Connection } from "./connection.js";
+import { Connection, sightOf } from "./connection.js";
 import { draw, element, fields } from "./questions.js";
 
 const KEY = "bridle-key";
@@ -15,7 +15,12 @@ const view = {
   session: null,
   following: null,
   lost: true,
+  over: false,
+  opens: false,
+  asking: 0,
 };
+const LIST_EVERY = 5_000;
+const sight = sightOf(document);
 
 start();
 
@@ -38,9 +43,19 @@ function start() {
   find("sessions").addEventListener("change", (event) => enter(connection, event.target.value));
   find("sessions").addEventListener("focus", () => attempt(() => list(connection)));
   find("open").addEventListener("click", () => openSession(connection));
+  find("manage").addEventListener("change", (event) => {
+    const wish = event.target.value;
+    event.target.value = "";
+    manage(connection, wish);
+  });
+  find("other").addEventListener("click", (event) => {
+    find("sessions").value = event.target.value;
+    enter(connection, event.target.value);
+  });
   // A new key may be pasted into the address of a page that is open.
   window.addEventListener("hashchange", () => window.location.reload());
   choose(connection);
+  watchList(connection);
 }
 
 /** The key stands behind the # of the address, which no server sees, and is taken out of it at once. */
@@ -67,14 +82,92 @@ async function list(connection) {
   const chosen = view.session;
   place.replaceChildren();
   for (const each of sessions) {
-    const option = element("option", "", clean(each.name));
+    const option = element("option", "", label(each));
     option.value = each.id;
     place.append(option);
   }
+  view.opens = opens;
+  drawOthers(sessions);
   place.hidden = sessions.length < 2 && !opens;
   find("open").hidden = !opens;
   if (chosen) place.value = chosen;
   return sessions;
+}
+
+/** A session in the list: its name, and what one must know to choose it. */
+function label(session) {
+  if (session.ended) return `${clean(session.name)} (ended)`;
+  if (session.asks?.length) return `${clean(session.name)} (asks)`;
+  return session.busy ? `${clean(session.name)} (works)` : clean(session.name);
+}
+
+/** Say so where a session that is not on the page waits for an answer. */
+function drawOthers(sessions) {
+  const asking = sessions.filter((each) => each.id !== view.session && each.asks?.length);
+  const other = find("other");
+  view.asking = asking.length;
+  other.hidden = asking.length === 0;
+  if (asking.length) {
+    other.value = asking[0].id;
+    other.textContent = `${clean(asking[0].name)} asks: ${clean(asking[0].asks[0] || "a question")}${asking.length > 1 ? ` (and ${asking.length - 1} more)` : ""}`;
+  }
+  drawTitle();
+}
+
+/** The title of the tab counts the questions, so that it shows them from behind other tabs. */
+function drawTitle() {
+  const { name, questions } = view.conversation;
+  const open = questions.size + view.asking;
+  document.title = `${open ? `(${open}) ` : ""}${name ? `${name} · bridle` : "bridle"}`;
+}
+
+/** Keep the list true where there are several sessions. */
+async function watchList(connection) {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, LIST_EVERY));
+    if (!view.opens || document.activeElement === find("sessions")) continue;
+    try {
+      await list(connection);
+    } catch (fault) {
+      view.asking = 0; // The state of the connection is shown already.
+    }
+  }
+}
+
+async function manage(connection, wish) {
+  const session = view.session;
+  if (!session) return;
+  if (wish === "rename") {
+    const name = window.prompt("Name of the session", view.conversation.name)?.trim();
+    if (name) await attempt(() => connection.act(session, { do: "prompt", text: `/rename ${name}` }));
+  } else if (wish === "end" && window.confirm("End this session? What it is doing stops.")) {
+    await attempt(() => connection.act(session, { do: "end" }));
+  } else if (wish === "resume") {
+    const made = await attempt(() => connection.open(session));
+    if (made) choose(connection, made.id);
+  } else if (wish === "archive") {
+    const done = await attempt(() => connection.act(session, { do: "archive" }));
+    if (done) leave(connection);
+  }
+}
+
+/** Show another session, or none. */
+function leave(connection) {
+  view.following?.abort();
+  view.session = null;
+  view.over = false;
+  view.conversation = new Conversation();
+  clearPage();
+  drawState();
+  choose(connection);
+}
+
+/** Offer what can be done with the session as it is. */
+function drawManage() {
+  const { state } = view.conversation;
+  const offered = { rename: !view.over, end: !view.over && state.ends, resume: view.over && view.opens, archive: view.over && state.ends };
+  for (const option of find("manage").options) if (option.value) option.hidden = option.disabled = !offered[option.value];
+  find("manage").hidden = !view.session || !Object.values(offered).some(Boolean);
 }
 
 async function choose(connection, wanted) {
@@ -104,9 +197,11 @@ function enter(connection, session) {
   view.following?.abort();
   view.following = new AbortController();
   view.session = session;
+  view.over = false;
   view.conversation = new Conversation();
   clearPage();
   connection.follow(session, {
+    sight,
     signal: view.following.signal,
     onLine: (kind, line) => {
       if (kind === "begin") {
@@ -116,12 +211,15 @@ function enter(connection, session) {
       else return;
       schedule(connection);
     },
-    onState: (state, why) => {
+    onState: (state, why, over = false) => {
       view.lost = state !== "on";
+      view.over = over;
       const words = { connecting: "connecting", on: "", lost: "not connected, trying again", ended: why ?? "ended" };
       if (state === "on") drawState();
       else showConnection("lost", words[state]);
-      if (state === "ended" && !find("open").hidden) setTimeout(() => choose(connection), 2_000);
+      drawManage();
+      if (over) attempt(() => (view.opens ? list(connection) : null));
+      else if (state === "ended" && view.opens) setTimeout(() => choose(connection), 2_000);
     },
   });
 }
@@ -132,7 +230,7 @@ let due = false;
 function schedule(connection) {
   if (due) return;
   due = true;
-  requestAnimationFrame(() => {
+  nextPicture(() => {
     due = false;
     const place = find("conversation");
     const atEnd = place.scrollHeight - place.scrollTop - place.clientHeight < 60;
@@ -141,6 +239,12 @@ function schedule(connection) {
     drawState();
     if (atEnd) place.scrollTop = place.scrollHeight;
   });
+}
+
+/** Pages that no one looks at are never painted, and their title must be true all the same. */
+function nextPicture(work) {
+  if (document.hidden) setTimeout(work, 0);
+  else requestAnimationFrame(work);
 }
 
 function clearPage() {
@@ -278,7 +382,8 @@ async function attempt(work) {
 function drawState() {
   const { state, name } = view.conversation;
   find("name").textContent = name || "bridle";
-  document.title = name ? `${name} · bridle` : "bridle";
+  drawTitle();
+  drawManage();
   find("stop").hidden = !state.busy;
   const modes = find("mode");
   const offered = [...new Set([...(state.modes ?? []), ...(state.mode ? [state.mode] : [])])];

@@ -63,7 +63,8 @@ function drawPermission(box, request, choose) {
   });
   const why = textInput("What to do instead (may stay empty)");
   buttons.append(button("no", "Refuse", () => choose({ behavior: "deny", message: why.value })));
-  box.append(buttons, why);
+  // The buttons come last: they stay in sight while what stands above them scrolls.
+  box.append(why, buttons);
 }
 
 function drawFields(box, input) {
