@@ -76,6 +76,9 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("acp", BAD), ("acp", "--model", BAD), ("demo", BAD), ("gateway", BAD),
+    ("gateway", "--config", BAD), ("import", BAD), ("import", "--dry-run"), ("install", "--dry-run", BAD),
+    ("man", BAD), ("project", BAD), ("project", "purge", BAD), ("setup-token", BAD), ("update", BAD),
     ("agents",), ("agents", "--all"), ("agents", BAD), ("attach", BAD), ("auth", "status", "--text"),
     ("auth", "login", BAD), ("auto-mode", "config"), ("auto-mode", BAD),
     ("completion", BAD), ("help", BAD), ("help", "mcp", BAD), ("mcp", "list", f"--{BAD}"),

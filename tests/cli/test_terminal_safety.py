@@ -101,6 +101,9 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("acp", ALL), ("acp", "--model", ALL), ("demo", ALL), ("gateway", ALL),
+    ("gateway", "--config", ALL), ("import", ALL), ("import", "--dry-run"), ("install", "--dry-run", ALL),
+    ("man", ALL), ("project", ALL), ("project", "purge", ALL), ("setup-token", ALL), ("update", ALL),
     ("agents",), ("agents", "--all"), ("agents", "--json"), ("agents", ALL), ("agents", "--cwd", ALL),
     ("attach", ALL), ("attach", "aaaaaa01"), ("auth", "status", "--text"),
     ("auth", "login", ALL), ("auth", "status"),

@@ -91,7 +91,7 @@ async def test_a_plugin_is_begun_checked_and_marked_as_released(program: Program
     assert tagged.out == "Tagged fresh--v0.1.0.\n"
     (folder / "new").write_text("x")
     dirty = await program.run("plugin", "tag", "fresh", "--dry-run")
-    assert dirty.code == 1 and "not committed" in dirty.err
+    assert dirty.code == 1 and "uncommitted changes" in dirty.err
 
 
 async def test_what_is_wrong_with_a_plugin_is_named_with_its_file(program: Program, tmp_path: Path):
