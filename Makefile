@@ -40,17 +40,22 @@ $(VENV)/.ready-dev: $(VENV)/.ready locks/dev.txt
 NPM_CI := npm ci --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
 VSCODE := $(wildcard editors/vscode/*.json editors/vscode/*.md editors/vscode/.vscodeignore editors/vscode/src/*.ts)
 
-$(PEERS)/vscode/.ready: $(VSCODE) LICENSE
-	@rm -rf $(PEERS)/vscode/src $(PEERS)/vscode/out && mkdir -p $(PEERS)/vscode
-	cp -R editors/vscode/. LICENSE $(PEERS)/vscode
+$(PEERS)/vscode/.installed: editors/vscode/package-lock.json
+	@mkdir -p $(PEERS)/vscode && cp editors/vscode/*.json $(PEERS)/vscode
 	$(NPM_CI) --prefix $(PEERS)/vscode
+	@touch $@
+
+$(PEERS)/vscode/.ready: $(PEERS)/vscode/.installed $(VSCODE) LICENSE
+	@rm -rf $(PEERS)/vscode/src $(PEERS)/vscode/out
+	cp -R editors/vscode/. LICENSE $(PEERS)/vscode
 	$(PEERS)/vscode/node_modules/.bin/tsc --project $(PEERS)/vscode
 	@touch $@
 
+# Without its packages the test of the extension is skipped; code that does not compile fails.
 $(PEERS)/.vscode-tried: $(VENV)/.ready $(VSCODE)
 	@if ! command -v npm >/dev/null; then echo "there is no npm: the test of the extension for VS Code will be skipped"; \
-	else $(MAKE) --no-print-directory $(PEERS)/vscode/.ready \
-		|| echo "the extension for VS Code could not be built: its test will be skipped"; fi
+	elif $(MAKE) --no-print-directory $(PEERS)/vscode/.installed; then $(MAKE) --no-print-directory $(PEERS)/vscode/.ready; \
+	else echo "the npm packages could not be installed: the test of the extension for VS Code will be skipped"; fi
 	@mkdir -p $(PEERS) && touch $@
 
 # What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, the tools
