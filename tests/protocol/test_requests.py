@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from bridle.features.plan_mode.plans import plan_path
 from tests.fakes.host import FakeHost
-from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.messages_server import MessagesServer, fault, step
 from tests.fakes.program import Program
 
 _NOWHERE = "http://127.0.0.1:9"
@@ -121,6 +122,130 @@ async def test_hooks_of_the_settings_are_listed(tmp_path: Path):
     assert (row["event"], row["matcher"], row["commandText"]) == ("PreToolUse", "Bash", "true")
     assert row["source"] == "flagSettings" and row["timeout"] == 5 and "disabled" not in row
     assert listing["events"][0]["hookCount"] == 1 and len(listing["eventCatalog"]) > 30
+
+
+async def test_a_title_comes_from_the_small_model_or_else_from_the_first_words(tmp_path: Path):
+    described = "fix the login button on mobile and then write a test for the whole of it"
+    async with MessagesServer(
+        [step('"Login button on mobile"'), fault(400, "invalid_request_error")]
+    ) as server:
+        program = Program(tmp_path, server.url)
+        async with FakeHost(program) as host:
+            made = await host.request("generate_session_title", description=described, persist=True)
+            fallen_back = await host.request("generate_session_title", description=described)
+            empty = await host.request("generate_session_title", description=" ")
+        assert "haiku" in server.requests[0].body["model"]
+    assert made["response"] == {"title": "Login button on mobile"}
+    assert fallen_back["response"] == {"title": "fix the login button on mobile and then"}
+    assert empty["subtype"] == "error"
+    titles = [each["title"] for each in host.frames if each.get("subtype") == "session_title_changed"]
+    assert titles == ["Login button on mobile"]
+
+
+async def test_a_side_question_knows_the_conversation_and_leaves_no_trace_in_it(tmp_path: Path):
+    async with MessagesServer([step("Hello."), step("Green."), step("Bye.")]) as server:
+        async with FakeHost(Program(tmp_path, server.url)) as host:
+            host.prompt("first words")
+            await host.result()
+            aside = await host.request("side_question", question="which colour?")
+            exported = (await host.request("export_conversation"))["response"]
+            host.prompt("second words")
+            await host.result()
+        sent = [json.dumps(each.body["messages"]) for each in server.requests]
+    assert aside["response"] == {"response": "Green.", "synthetic": False}
+    assert "first words" in sent[1] and "which colour?" in sent[1] and "which colour?" not in sent[2]
+    assert "first words" in exported["text"] and "Green." not in exported["text"]
+    assert exported["default_filename"].endswith("-first-words.txt")
+
+
+async def test_panels_show_status_plan_instructions_and_skills(tmp_path: Path):
+    program = Program(tmp_path, _NOWHERE)
+    (program.project / "CLAUDE.md").write_text("Be brief.")
+    skill = program.home / ".claude" / "skills" / "folder" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: shown\ndescription: What it does.\n---\nText.")
+    async with FakeHost(program, "--session-id", "8a0b6d3e-0000-4000-8000-000000000001") as host:
+        status = (await host.request("get_status"))["response"]
+        none = (await host.request("get_plan"))["response"]
+        plan = Path(plan_path("8a0b6d3e-0000-4000-8000-000000000001", str(program.home / ".claude/plans")))
+        plan.parent.mkdir()
+        plan.write_text("1. Begin.")
+        some = (await host.request("get_plan"))["response"]
+        memory = (await host.request("get_memory_dialog"))["response"]["files"]
+        skills = (await host.request("get_skills_dialog"))["response"]["skills"]
+    rows = {row["label"]: row["value"] for section in status["sections"] for row in section["rows"]}
+    assert rows["cwd"] == str(program.project) and rows["Session ID"].startswith("8a0b6d3e")
+    assert none == {"exists": False} and some == {"exists": True, "path": str(plan), "content": "1. Begin."}
+    assert [(each["kind"], each["exists"]) for each in memory[:2]] == [("project", True), ("user", False)]
+    assert memory[0]["description"] == "Saved in ./CLAUDE.md"
+    (row,) = [each for each in skills if each["name"] == "folder"]
+    assert (row["display_name"], row["source"], row["state"], row["advertised"]) == (
+        "shown",
+        "user",
+        "on",
+        True,
+    )
+
+
+async def test_ratings_and_feedback_stay_on_this_machine(tmp_path: Path):
+    program = Program(tmp_path, _NOWHERE)
+    async with FakeHost(program) as host:
+        rated = await host.request(
+            "message_rated", messageUuid="u", sentiment="negative", surface="assistant_text", cleared=False
+        )
+        wrong = await host.request("message_rated", messageUuid="u", sentiment="fine", surface="x")
+        told = (await host.request("submit_feedback", description="It is slow.", title="Slow"))["response"]
+    kept = program.home / ".claude" / "bridle" / "feedback.jsonl"
+    rows = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert (rated["subtype"], wrong["subtype"]) == ("success", "error")
+    assert told["feedback_id"] is None and str(kept) in told["unavailable_reason"]
+    assert [(row["kind"], row.get("sentiment"), row.get("description")) for row in rows] == [
+        ("rating", "negative", None), ("feedback", None, "It is slow."),
+    ]  # fmt: skip
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_host_moves_the_session_to_folders_that_it_works_in_or_trusts(tmp_path: Path):
+    program = Program(tmp_path, _NOWHERE)
+    inside, outside = program.project / "sub", tmp_path / "other"
+    inside.mkdir()
+    outside.mkdir()
+    async with FakeHost(program) as host:
+        answers = [
+            (await host.request("set_cwd", **fields))["response"]
+            for fields in (
+                {"path": str(tmp_path / "missing")},
+                {"path": str(inside)},
+                {"path": str(inside)},
+                {"path": str(outside)},
+                {"path": str(outside), "trust_accepted": True},
+            )
+        ]
+        status = (await host.request("get_status"))["response"]
+    assert [(each["status"], each.get("reason"), each.get("changed")) for each in answers] == [
+        ("rejected", "not_found", None),
+        ("ok", None, True),
+        ("ok", None, False),
+        ("needs_trust", None, None),
+        ("ok", None, True),
+    ]
+    assert {"label": "cwd", "value": str(outside)} in status["sections"][0]["rows"]
+
+
+async def test_suggestions_pause_while_the_host_wants_none(tmp_path: Path):
+    answers = [step("One."), step("Two."), step("Three."), step("run the tests")]
+    async with MessagesServer(answers) as server, FakeHost(Program(tmp_path, server.url)) as host:
+        await host.request("initialize", promptSuggestions=True)
+        await host.request("set_prompt_suggestions_paused", paused=True)
+        for text in ("one", "two"):
+            host.prompt(text)
+            await host.result()
+        wrong = await host.request("set_prompt_suggestions_paused", paused="yes")
+        await host.request("set_prompt_suggestions_paused", paused=False)
+        host.prompt("three")
+        await host.result()
+        suggested = await host.until(lambda each: each["type"] == "prompt_suggestion")
+    assert suggested["suggestion"] == "run the tests" and wrong["subtype"] == "error"
 
 
 async def test_file_can_be_read_in_both_encodings(tmp_path: Path):

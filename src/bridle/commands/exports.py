@@ -7,7 +7,7 @@ import platform
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -52,9 +52,8 @@ async def _export_page(context: CommandContext, file: str) -> CommandResult:
 
     session, transcript = context.session, context.runtime.records.transcript
     entries = await asyncio.to_thread(whole_conversation, session, transcript)
-    first = next((text for text in map(_prompt, entries) if text), "Conversation")
     export = Export(
-        title=session.title or first,
+        title=session.title or first_prompt(entries) or "Conversation",
         entries=entries,
         agents=None if transcript is None else os.path.join(transcript.removesuffix(".jsonl"), "subagents"),
         facts=(session.cwd, session.state.model, f"${session.total_cost_usd:.2f}"),
@@ -82,6 +81,11 @@ def whole_conversation(session: Session, transcript: str | None) -> list[Convers
             break
         entries = [*before, *(entry for entry in entries if "copyOf" not in entry)]
     return entries
+
+
+def first_prompt(entries: Iterable[ConversationEntry]) -> str:
+    """The beginning of the first prompt; empty where there is none."""
+    return next((text for text in map(_prompt, entries) if text), "")
 
 
 def _prompt(entry: ConversationEntry) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bridle.commands.context import CommandContext
+from bridle.engine.runtime import Runtime
 from bridle.host.git.repository import current_branch
+from bridle.transcripts.session import Session
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
 from bridle.types.hooks.environment import CwdChanged, DirectoryAdded
@@ -27,7 +29,7 @@ async def add_folder(arguments: str, context: CommandContext) -> CommandResult:
     if known and scope is None:
         return Says(f"{path} is a working folder already.")
     if not known:
-        await _widen(path, context)
+        await _widen(path, context.runtime)
     if scope is None:
         return Says(f"Working in {path} as well, for this session.")
     await _persist("addDirectories", path, _DESTINATIONS[scope], context)
@@ -57,19 +59,28 @@ async def remove_folder(arguments: str, context: CommandContext) -> CommandResul
 
 async def change_folder(arguments: str, context: CommandContext) -> CommandResult:
     path = _folder(arguments, context, usage="/cd <path>")
-    workspace = context.workspace
-    before = workspace.cwd
-    if path == before:
+    if path == context.workspace.cwd:
         return Says(f"The session is in {path} already.")
-    if not any(_is_inside(path, root) for root in workspace.roots):
-        await _widen(path, context)
+    await enter_folder(path, context.session, context.runtime)
+    return Says(f"Going on in {path}.")
+
+
+async def enter_folder(path: str, session: Session, runtime: Runtime) -> None:
+    """Let the session continue in another folder, which becomes a working folder where it is none yet."""
+    workspace, hooks = runtime.workspace, runtime.hooks
+    before = workspace.cwd
+    if not is_working_folder(path, runtime):
+        await _widen(path, runtime)
     workspace.cwd = path
-    context.session.cwd = path
-    context.session.git_branch = current_branch(path)
-    hooks = context.runtime.hooks
+    session.cwd = path
+    session.git_branch = current_branch(path)
     if hooks.listens_to("CwdChanged") or hooks.listens_to("FileChanged"):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=path))
-    return Says(f"Going on in {path}.")
+
+
+def is_working_folder(path: str, runtime: Runtime) -> bool:
+    """Whether a folder is one that the session works in, or inside one."""
+    return any(_is_inside(path, root) for root in runtime.workspace.roots)
 
 
 async def _persist(
@@ -100,11 +111,11 @@ def _scope(arguments: str) -> tuple[str | None, str]:
     return (scope, rest.strip()) if first.startswith("--") and scope in _DESTINATIONS else (None, arguments)
 
 
-async def _widen(path: str, context: CommandContext) -> None:
-    context.workspace.roots = (*context.workspace.roots, path)
-    context.runtime.servers.roots_changed()
-    if context.runtime.hooks.listens_to("DirectoryAdded"):
-        await context.runtime.hooks.fire(DirectoryAdded(directory=path, source="slash_command"))
+async def _widen(path: str, runtime: Runtime) -> None:
+    runtime.workspace.roots = (*runtime.workspace.roots, path)
+    runtime.servers.roots_changed()
+    if runtime.hooks.listens_to("DirectoryAdded"):
+        await runtime.hooks.fire(DirectoryAdded(directory=path, source="slash_command"))
 
 
 def _folder(named: str, context: CommandContext, *, usage: str) -> str:

@@ -3,11 +3,14 @@
 from bridle.commands.context import CommandContext
 from bridle.engine.limits import money_limit
 from bridle.engine.request import request_for
+from bridle.engine.runtime import Runtime
 from bridle.engine.side_calls import whole_answer
 from bridle.engine.turn import Turn
+from bridle.transcripts.session import Session
 from bridle.types.block import SentMessage, text_of
 from bridle.types.errors import ToolError
 from bridle.types.history import History
+from bridle.types.origin import Origin
 from bridle.types.turn import Prompt
 
 _MOST_TOKENS = 4_096
@@ -21,21 +24,33 @@ async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST
         ToolError: the budget is used up, or the model gave no answer.
         ProviderError: the model could not answer.
     """
-    turn = Turn(context.session, Prompt(content=question, origin=context.origin), context.runtime)
+    return await ask_about(context.session, context.runtime, question, origin=context.origin, most=most)
+
+
+async def ask_about(
+    session: Session, runtime: Runtime, question: str, *, origin: Origin, most: int = _MOST_TOKENS
+) -> str:
+    """The same without a command.
+
+    Raises:
+        ToolError: the budget is used up, or the model gave no answer.
+        ProviderError: the model could not answer.
+    """
+    turn = Turn(session, Prompt(content=question, origin=origin), runtime)
     if (objection := money_limit(turn)) is not None:
         raise ToolError(" ".join(objection.errors))
     asked: SentMessage = {"role": "user", "content": question + _NOTE}
-    request = request_for(turn, _settled(context).extended(asked), max_tokens=max(most, _MOST_TOKENS))
-    answer = await whole_answer(context.session, context.runtime, request, purpose="side question")
+    request = request_for(turn, _settled(session).extended(asked), max_tokens=max(most, _MOST_TOKENS))
+    answer = await whole_answer(session, runtime, request, purpose="side question")
     if answer is None:
         raise ToolError("The model gave no answer; try again.")
     return text_of(answer["content"]).strip() or "The model said nothing."
 
 
-def _settled(context: CommandContext) -> History:
+def _settled(session: Session) -> History:
     """The conversation without an answer whose calls are still open, which no service would accept."""
-    history = context.session.history
-    if not context.session.open_calls():
+    history = session.history
+    if not session.open_calls():
         return history
     last = next(i for i in range(len(history) - 1, -1, -1) if history.messages[i]["role"] == "assistant")
     return History.of(*history.messages[:last])

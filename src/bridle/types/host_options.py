@@ -27,6 +27,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     plan_mode_instructions: str | None = None
     tool_aliases: Mapping[str, str] = {}
     prompt_suggestions: bool = False
+    suggestions_paused: bool = False
+    """The host wants no suggestions for now."""
     agent_progress_summaries: bool = False
     forward_subagent_text: bool = False
     per_task_stop: bool = False

@@ -104,10 +104,27 @@ async def test_status_tells_where_keys_come_from_and_exits_one_without(tmp_path:
     assert json.loads(none.out)["loggedIn"] is False
     some = await bridle.run("auth", "status", ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
     told = json.loads(some.out)
-    assert (some.code, told["loggedIn"], told["authMethod"]) == (0, True, "ANTHROPIC_API_KEY")
+    assert (some.code, told["loggedIn"], told["authMethod"]) == (0, True, "api_key")
+    assert told["apiKeySource"] == "ANTHROPIC_API_KEY"
     assert told["vendors"] == {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
     text = await bridle.run("auth", "status", "--text", ANTHROPIC_API_KEY="k")
     assert "ANTHROPIC_API_KEY" in text.out
+
+
+async def test_status_names_the_way_of_logging_in_as_other_programs_know_it(tmp_path: Path):
+    bridle = program(tmp_path)
+    (bridle.home / ".claude").mkdir(exist_ok=True)
+    settings = bridle.home / ".claude" / "settings.json"
+    expected: list[tuple[dict[str, str], dict[str, str], str, str | None]] = [
+        ({}, {}, "none", None),
+        ({"ANTHROPIC_AUTH_TOKEN": "t"}, {}, "oauth_token", None),
+        ({}, {"apiKeyHelper": "echo k"}, "api_key_helper", "apiKeyHelper"),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, "third_party", None),
+    ]
+    for env, kept_settings, method, source in expected:
+        settings.write_text(json.dumps(kept_settings))
+        told = json.loads((await bridle.run("auth", "status", "--json", **env)).out)
+        assert (told["authMethod"], told.get("apiKeySource")) == (method, source)
 
 
 async def test_the_keyring_keeps_the_key_out_of_the_file(tmp_path: Path):

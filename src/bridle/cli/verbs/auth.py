@@ -26,7 +26,7 @@ from bridle.providers.credentials.login import (
 )
 from bridle.providers.credentials.store import Credentials
 from bridle.providers.http_provider import ServiceEndpoint
-from bridle.providers.keys import source_of
+from bridle.providers.keys import HELPER, source_of
 from bridle.providers.routes import place_of
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError, UsageError
@@ -147,13 +147,16 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     line = offer(model, Choice(settings=config.settings, own=own, env=env))
     found = {row.name: source for row in vendors.VENDORS if (source := _source(row, config, env)) is not None}
     logged_in = line.key != "missing"
+    method = _method(line.service, line.key_source)
     output: dict[str, Any] = {
         "loggedIn": logged_in,
-        "authMethod": line.key_source or "none",
+        "authMethod": method,
         "apiProvider": "firstParty" if line.vendor == "anthropic" else line.vendor,
         "model": catalog.resolve(model, env, own=own),
         "vendors": found,
     }
+    if method in ("api_key", "api_key_helper"):
+        output["apiKeySource"] = line.key_source
     if as_text:
         lines = [f"{output['model']}: {line.key_source or 'no key'}"]
         lines += [f"{name:<20}{source}" for name, source in found.items()]
@@ -161,6 +164,20 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     else:
         code = say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     return code or (0 if logged_in else 1)
+
+
+def _method(vendor: str, source: str | None) -> str:
+    """The way of logging in, in the words that other programs look for."""
+    from bridle.providers.model_listing import CLOUD_LOGINS
+
+    if vendor in CLOUD_LOGINS:
+        return "third_party"
+    if source is None:
+        return "none"
+    row = vendors.find(vendor)
+    if source == "ANTHROPIC_AUTH_TOKEN" or (row is not None and source in row.token_env):
+        return "oauth_token"
+    return "api_key_helper" if source == HELPER else "api_key"
 
 
 def _source(row: Vendor, config: Config, env: Mapping[str, str]) -> str | None:

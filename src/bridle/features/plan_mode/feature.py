@@ -31,6 +31,15 @@ class PlanModeFeature(Feature):
         self._planner = planner
         """The model that answers in plan mode, where it is another."""
 
+    def part(self, key: Service[Any]) -> Any:
+        return self if key is SESSION_PLAN else None
+
+    def path_of(self, session_id: str) -> str:
+        """The file of a session's plan."""
+        from bridle.features.plan_mode.plans import plan_path
+
+        return plan_path(session_id, self._folder)
+
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
         if key is not PLANNING:
             return None
@@ -80,9 +89,12 @@ class PlanModeFeature(Feature):
         return PlanModeFeature(self._folder)
 
     def _path(self, turn: "Turn") -> str:
-        from bridle.features.plan_mode.plans import plan_path
+        return self.path_of(turn.session.id)
 
-        return plan_path(turn.session.id, self._folder)
+
+SESSION_PLAN: Service[PlanModeFeature] = Service(
+    "session_plan", missing="There is no plan mode in this session."
+)
 
 
 def open_plan_mode(context: FeatureContext) -> PlanModeFeature:

@@ -34,7 +34,7 @@ async def suggest_prompt(session: Session, runtime: Runtime, outcome: Outcome) -
         ToolError: the model could not be asked.
     """
     del outcome
-    if (text := excerpt(session.entries, most=8_000)) == "":
+    if runtime.host.offer.suggestions_paused or (text := excerpt(session.entries, most=8_000)) == "":
         return
     question = Consultation(purpose="suggestion", system=_NEXT, prompt=text, max_tokens=60)
     answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)

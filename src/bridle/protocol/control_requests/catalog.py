@@ -1,8 +1,8 @@
 """Every request that a host may make, by its subtype."""
 
 from bridle.protocol.control_requests import changes as steering
+from bridle.protocol.control_requests import panels, servers, side_requests
 from bridle.protocol.control_requests import queries as inquiries
-from bridle.protocol.control_requests import servers
 from bridle.protocol.control_requests.context_usage import get_context_usage
 from bridle.protocol.control_requests.dispatcher import RequestCatalog
 from bridle.protocol.control_requests.initialize import initialize
@@ -19,6 +19,7 @@ _HANDLERS = {
     "rename_session": steering.rename_session,
     "set_color": steering.set_color,
     "register_repo_root": steering.register_repo_root,
+    "set_cwd": steering.set_cwd,
     "seed_read_state": steering.seed_read_state,
     "rewind_files": steering.rewind_files,
     "stop_task": steering.stop_task,
@@ -41,6 +42,16 @@ _HANDLERS = {
     "get_hooks_listing": inquiries.get_hooks_listing,
     "list_models": inquiries.list_models,
     "list_permission_rules": inquiries.list_permission_rules,
+    "get_status": panels.get_status,
+    "get_plan": panels.get_plan,
+    "export_conversation": panels.export_conversation,
+    "get_memory_dialog": panels.get_memory_dialog,
+    "get_skills_dialog": panels.get_skills_dialog,
+    "generate_session_title": side_requests.generate_session_title,
+    "side_question": side_requests.side_question,
+    "message_rated": side_requests.message_rated,
+    "submit_feedback": side_requests.submit_feedback,
+    "set_prompt_suggestions_paused": side_requests.set_prompt_suggestions_paused,
     "read_file": inquiries.read_file,
     "file_suggestions": inquiries.file_suggestions,
     "reload_skills": inquiries.reload_skills,
@@ -57,6 +68,8 @@ _ORDERED = frozenset(
         "apply_flag_settings",
         "update_settings",
         "register_repo_root",
+        "set_cwd",
+        "set_prompt_suggestions_paused",
         "seed_read_state",
         "rewind_files",
         "mcp_set_servers",

@@ -130,6 +130,26 @@ async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str
     return {}
 
 
+async def set_cwd(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """Continue in another folder; one outside the working folders needs the word of the host."""
+    from bridle.commands.folders import enter_folder, is_working_folder
+
+    workspace, named = dispatcher.runtime.workspace, request.get("path")
+    if not isinstance(named, str) or not named:
+        raise UsageError("set_cwd needs the path of a folder.")
+    path = workspace.resolve(named)
+    if not os.path.isdir(path):
+        return _rejected("not_found", f"There is no folder {path}.")
+    if dispatcher.server.busy:
+        return _rejected("busy", "A turn is running: wait until it ends, or interrupt it, and try again.")
+    if not is_working_folder(path, dispatcher.runtime) and request.get("trust_accepted") is not True:
+        return {"status": "needs_trust", "directory": path}
+    changed = path != workspace.cwd
+    if changed:
+        await enter_folder(path, dispatcher.session, dispatcher.runtime)
+    return {"status": "ok", "cwd": path, "changed": changed, "transcript_relocated": False}
+
+
 async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Count a file as read, if it still is as the host says it was."""
     path, mtime = request.get("path"), request.get("mtime")
@@ -190,6 +210,10 @@ async def nothing(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> 
     """There is nothing here that the request could change."""
     del dispatcher, request
     return {}
+
+
+def _rejected(reason: str, message: str) -> Frame:
+    return {"status": "rejected", "reason": reason, "message": message}
 
 
 def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
