@@ -71,6 +71,21 @@ def fit(data: bytes, kind: ImageKind) -> Picture:
         raise ToolError(f"This {kind.upper()} image is damaged and cannot be shown: {error}.") from error
 
 
+def decoded(data: str, kind: str, *, most_pixels: int) -> Image.Image | None:
+    """The first picture of an image in base64; None if it is damaged, too large or of another kind."""
+    codec = next((codec for name, codec in _CODECS.items() if name == kind), None)
+    if codec is None:
+        return None
+    try:
+        with codec(io.BytesIO(base64.b64decode(data, validate=True))) as image:
+            if image.width * image.height > most_pixels:
+                return None
+            image.load()
+            return _on_white(ImageOps.exif_transpose(image))
+    except _DAMAGE:
+        return None
+
+
 def _fit(image: ImageFile.ImageFile, data: bytes, kind: ImageKind) -> Picture:
     width, height = image.size
     if kind == "jpeg":

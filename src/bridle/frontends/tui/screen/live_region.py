@@ -88,6 +88,15 @@ class LiveRegion:
         self._start = None
         self._print([piece for line in lines for piece in self._pieces(line)])
 
+    def draw(self, sequence: str, rows: int) -> None:
+        """Draw something that takes so many rows; the region must be empty.
+
+        The rows are made first: whatever the terminal does with its cursor, nothing scrolls while it draws.
+        """
+        self._to(0)
+        self._out.append(f"{self._left()}{chr(10) * rows}{_up(rows)}\x1b7{sequence}\x1b8\x1b[{rows}B")
+        self._start = None
+
     def _print(self, finished: Sequence[Line]) -> None:
         self._to(0)
         self._out.append(self._left())

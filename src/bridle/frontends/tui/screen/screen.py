@@ -7,7 +7,7 @@ from typing import Protocol
 from bridle.frontends.tui.screen.live_region import Cursor, LiveRegion
 from bridle.frontends.tui.style.cells import cut, line_width
 from bridle.frontends.tui.style.paint import Painter
-from bridle.frontends.tui.style.text import Line
+from bridle.frontends.tui.style.text import InlineImage, Line
 from bridle.frontends.tui.style.theme import Theme
 from bridle.frontends.tui.terminal.capabilities import Capabilities
 from bridle.frontends.tui.terminal.terminal import ALTERNATE, KITTY_KEYS, WHEEL_REPORTS, Mode
@@ -210,7 +210,7 @@ class Screen:
 
     def _draw(self) -> int:
         """Draw finished lines and the region; returns how many rows were touched."""
-        lines, self._finished = self._finished, []
+        lines, self._finished = self._draw_images(), []
         # Rows that were shown while they were open stay where they are; with rows out of sight above them
         # it is not known where the finished ones begin.
         kept = self._region.keep(lines) if lines and not self._first else 0
@@ -219,6 +219,18 @@ class Screen:
         if kept < len(lines):
             return kept + self._region.advance(lines[kept:], rows, self._height)
         return kept + self._region.become(rows)
+
+    def _draw_images(self) -> list[Line]:
+        """Draw finished lines up to the last image; returns those behind it."""
+        lines = self._finished
+        while (at := next((at for at, line in enumerate(lines) if _image_in(line)), None)) is not None:
+            image = _image_in(lines[at])
+            self._region.clear(self._columns, height=self._height, reflows=False)
+            self._region.print(lines[:at])
+            if image is not None:
+                self._region.draw(image.sequence, image.rows)
+            lines = lines[at + 1 :]
+        return lines
 
     def _place_cursor(self) -> None:
         if self._cursor is not None:
@@ -243,6 +255,10 @@ class Screen:
         if frame:
             self.bytes_written += len(frame.encode("utf-8", "replace"))
             self._output.write(frame)
+
+
+def _image_in(line: Line) -> InlineImage | None:
+    return line[0] if len(line) == 1 and isinstance(line[0], InlineImage) else None
 
 
 def _first_visible(count: int, height: int, cursor: Cursor | None) -> int:

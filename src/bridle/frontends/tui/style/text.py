@@ -32,6 +32,14 @@ class Span(Struct, frozen=True):
     style: Style = PLAIN
 
 
+class InlineImage(Span, frozen=True):
+    """An image, alone in its line; where it cannot be drawn, its text stands for it."""
+
+    sequence: str = ""
+    """What draws it from the cursor on, of which nothing came from outside unfiltered."""
+    rows: int = 1
+
+
 Line = tuple[Span, ...]
 """One row of the screen or, before wrapping, one logical line."""
 

@@ -11,6 +11,7 @@ from bridle.types.variables import is_on
 
 _SYNCHRONIZED = 2026
 _GRAPHEMES = 2027
+_SIXEL = 4
 _WITHOUT_REFLOW = ("linux", "cons25", "screen", "st", "rxvt", "eterm", "vt")
 
 
@@ -28,6 +29,8 @@ class Capabilities(Struct, frozen=True):
     """It can treat sequences of emoji as one character (mode 2027)."""
     keyboard: bool = False
     """It speaks the kitty keyboard protocol."""
+    sixel: bool = False
+    """It draws images in the form of sixels."""
     background: Rgb | None = None
     """The colour of its background."""
     is_settled: bool = False
@@ -70,7 +73,7 @@ def learn(known: Capabilities, answer: Answer) -> Capabilities:
             return replace(known, graphemes=state in (1, 2))
         case Answer("color", (11, red, green, blue)):
             return replace(known, background=(red, green, blue))
-        case Answer("attributes"):
-            return replace(known, is_settled=True)
+        case Answer("attributes", values):
+            return replace(known, is_settled=True, sixel=_SIXEL in values[1:])
         case _:
             return known

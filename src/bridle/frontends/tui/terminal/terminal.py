@@ -97,6 +97,11 @@ class Terminal:
         return os.terminal_size((size.columns or 80, size.lines or 24))
 
     @property
+    def output(self) -> int:
+        """The descriptor that is written to."""
+        return self._fd_out
+
+    @property
     def is_clogged(self) -> bool:
         """Whether the terminal does not keep up: the next frame had better wait for `drained`."""
         return self._outlet.is_clogged
