@@ -193,6 +193,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     bridle_features: dict[str, dict[str, Any]] | None = None
     bridle_budgets: BridleBudgets | None = None
     bridle_idle_compaction: bool | None = None
+    bridle_inline_images: bool | None = None
     bridle_models: dict[str, ModelFacts | str] | None = None
     bridle_record_usage: bool | None = None
     effort_level: Literal["low", "medium", "high", "xhigh"] | None = None

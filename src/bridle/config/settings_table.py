@@ -202,6 +202,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("subagentStatusLine", ANYONE, "terminal/session_view", "A command that prints the rows of agents"),
     Setting("subagentStatusLine.command", ANYONE, "terminal/session_view", "The command"),
     Setting("syntaxHighlightingDisabled", ANYONE, "terminal/appearance", "No colours in code", default=False, harmless=True),
+    Setting("bridleInlineImages", ANYONE, "terminal/session_view", "Draw images in terminals that can", default=True, harmless=True),
     Setting("terminalProgressBarEnabled", ANYONE, "terminal/session_view", "Progress in the terminal's tab", default=True, harmless=True),
     Setting("terminalTitleFromRename", ANYONE, "terminal/session_view", "The terminal's title shows the session's name", default=True, harmless=True),
     Setting("theme", ANYONE, "terminal/appearance", "auto, dark or light, these with -daltonized, -high-contrast or -ansi behind them, or a theme of your own", default="auto", harmless=True),

@@ -2,7 +2,7 @@
 
 import os.path
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,7 @@ class SessionView:
                 *(() if self.links is None else (self.links,)),
             ),
             says_duration=settings.show_turn_duration is not False,
+            images=self._images,
         )
         self.status_command = self._status_command()
         self.agent_rows = self._agent_rows()
@@ -283,6 +284,19 @@ class SessionView:
     def _recent_lines(self, width: int) -> "list[Line]":
         session = self._session
         return recent_lines(session.history.messages, width, ran=ran_inputs(session.entries))
+
+    def _images(self, blocks: Sequence[Any]) -> "list[Line]":
+        """Images as this terminal draws them; none where it cannot, or where only lines are wanted."""
+        app = self._app
+        if app.is_plain or app.is_covering or self._setup.config.settings.bridle_inline_images is False:
+            return []
+        # Most terminals draw none, and most conversations have none.
+        from bridle.frontends.tui.terminal import inline_images
+
+        how = inline_images.protocol(app.terminal.env, app.terminal.capabilities)
+        return (
+            [] if how is None else inline_images.draw(blocks, how, inline_images.window(app.terminal.output))
+        )
 
     def _learn(self, answer: Answer) -> None:
         """Follow the background of the terminal, where the theme is left to us."""

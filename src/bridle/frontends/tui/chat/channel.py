@@ -16,6 +16,7 @@ from bridle.frontends.tui.chat.workflow_rows import WorkflowRows
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.call import State
 from bridle.frontends.tui.render.markdown import render_markdown
+from bridle.frontends.tui.style.text import Line
 from bridle.frontends.tui.terminal.notifications import Notifier
 from bridle.host.secrets import SECRETS
 from bridle.types.block import UserBlock, text_of
@@ -103,6 +104,7 @@ class TerminalChannel:
         redraw: Callable[[], None],
         observers: Sequence[Presenter] = (),
         says_duration: bool = True,
+        images: Callable[[Sequence[Any]], list[Line]] = lambda _: [],
     ) -> None:
         self._live = live
         self._work = work
@@ -112,6 +114,7 @@ class TerminalChannel:
         self._redraw = redraw
         self._observers = observers
         self._says_duration = says_duration
+        self._images = images
         self.agents = Agents(clock)
         """Who is at work."""
         self.workflows = WorkflowRows(time.time)
@@ -189,7 +192,7 @@ class TerminalChannel:
             case TurnStarted() | PromptFolded():
                 self._show_prompt(event)
             case PromptMoved() | ConversationReset() | SessionRenamed() | PromptSuggested():
-                self._tell_desk(event)
+                self._tell_listener(event)
             case AssistantReplied():
                 self._show_answer(event)
             case Withdrawn():
@@ -236,7 +239,9 @@ class TerminalChannel:
             self._live.follow_agent(*self.agents.take(event, cwd=self._live.cwd))
             self.on_agents()
 
-    def _tell_desk(self, event: PromptMoved | ConversationReset | SessionRenamed | PromptSuggested) -> None:
+    def _tell_listener(
+        self, event: PromptMoved | ConversationReset | SessionRenamed | PromptSuggested
+    ) -> None:
         if self.listener is None:
             return
         match event:
@@ -263,6 +268,12 @@ class TerminalChannel:
             shown = None if self.listener is None else self.listener.shown_prompt(event.prompt_uuid)
             content: str | list[UserBlock] = event.prompt if shown is None else shown
             self._live.say(messages.user_prompt(content, self._width()))
+            self._draw_images(event.prompt)
+
+    def _draw_images(self, content: str | Sequence[Any]) -> None:
+        """Images right below what names them, where the terminal can draw them."""
+        if not isinstance(content, str):
+            self._live.say(self._images(content), close=True)
 
     def _withdraw_answer(self) -> None:
         self._live.drop_text()
@@ -314,6 +325,8 @@ class TerminalChannel:
             data = {**data, "list": self.tasks.items}
             self._tasks_changed()
         self._live.finish_call(call_id, state, content=content, data=data, seconds=event.seconds)
+        if state == "done" and event.tool == "Read":
+            self._draw_images(content)
         goes_on = isinstance(event.data, dict) and event.data.get("status") == "async_launched"
         self.agents.settle(call_id, goes_on=goes_on)
         self.on_agents()
