@@ -30,7 +30,7 @@ async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST
 async def ask_about(
     session: Session, runtime: Runtime, question: str, *, origin: Origin, most: int = _MOST_TOKENS
 ) -> str:
-    """The same without a command.
+    """Ask the main model about a conversation, for callers that have no command.
 
     Raises:
         ToolError: the budget is used up, or the model gave no answer.

@@ -1,7 +1,7 @@
 """Every request that a host may make, by its subtype."""
 
 from bridle.protocol.control_requests import changes as steering
-from bridle.protocol.control_requests import panels, servers, side_requests
+from bridle.protocol.control_requests import dialogs, servers, side_requests
 from bridle.protocol.control_requests import queries as inquiries
 from bridle.protocol.control_requests.context_usage import get_context_usage
 from bridle.protocol.control_requests.dispatcher import RequestCatalog
@@ -42,11 +42,11 @@ _HANDLERS = {
     "get_hooks_listing": inquiries.get_hooks_listing,
     "list_models": inquiries.list_models,
     "list_permission_rules": inquiries.list_permission_rules,
-    "get_status": panels.get_status,
-    "get_plan": panels.get_plan,
-    "export_conversation": panels.export_conversation,
-    "get_memory_dialog": panels.get_memory_dialog,
-    "get_skills_dialog": panels.get_skills_dialog,
+    "get_status": dialogs.get_status,
+    "get_plan": dialogs.get_plan,
+    "export_conversation": dialogs.export_conversation,
+    "get_memory_dialog": dialogs.get_memory_dialog,
+    "get_skills_dialog": dialogs.get_skills_dialog,
     "generate_session_title": side_requests.generate_session_title,
     "side_question": side_requests.side_question,
     "message_rated": side_requests.message_rated,

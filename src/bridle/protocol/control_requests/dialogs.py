@@ -1,4 +1,4 @@
-"""What a host shows its user in panels: status, plan, conversation, instruction files, skills."""
+"""What a host shows its user in dialogs: status, plan, conversation, instruction files, skills."""
 
 import asyncio
 import os.path
