@@ -17,6 +17,7 @@ const view = {
   lost: true,
   over: false,
   opens: false,
+  listed: [],
   asking: 0,
 };
 const LIST_EVERY = 5_000;
@@ -87,7 +88,8 @@ async function list(connection) {
     place.append(option);
   }
   view.opens = opens;
-  drawOthers(sessions);
+  view.listed = sessions;
+  drawOthers();
   place.hidden = sessions.length < 2 && !opens;
   find("open").hidden = !opens;
   if (chosen) place.value = chosen;
@@ -102,8 +104,9 @@ function label(session) {
 }
 
 /** Say so where a session that is not on the page waits for an answer. */
-function drawOthers(sessions) {
-  const asking = sessions.filter((each) => each.id !== view.session && each.asks?.length);
+function drawOthers() {
+  if (!view.session) return; // It is not chosen yet which ones are others.
+  const asking = view.listed.filter((each) => each.id !== view.session && each.asks?.length);
   const other = find("other");
   view.asking = asking.length;
   other.hidden = asking.length === 0;
@@ -200,6 +203,7 @@ function enter(connection, session) {
   view.over = false;
   view.conversation = new Conversation();
   clearPage();
+  drawOthers();
   connection.follow(session, {
     sight,
     signal: view.following.signal,
