@@ -116,6 +116,20 @@ def locate(session_id: str, env: Mapping[str, str], directory: str | None = None
     return None
 
 
+def transcript_paths(env: Mapping[str, str]) -> dict[str, str]:
+    """Where the conversation of each id is, of all folders."""
+    found: dict[str, str] = {}
+    for folder, _ in _folders(env, None, include_worktrees=False):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue  # It is no folder, or is being removed right now.
+        for name in names:
+            if name.endswith(".jsonl"):
+                found.setdefault(name.removesuffix(".jsonl"), os.path.join(folder, name))
+    return found
+
+
 def read_info(path: str, cwd: str | None = None) -> SessionInfo | None:
     """What a list shows of a transcript; None for one that holds nothing to show."""
     try:

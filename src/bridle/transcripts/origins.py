@@ -27,17 +27,27 @@ def origin_folders(session: Session, env: Mapping[str, str]) -> tuple[str, ...]:
     """Where the conversations that this one is a copy of have put things aside, the nearest first."""
     found: dict[str, None] = {}
     # A summary may have taken the place of every entry that was copied.
-    origin = origin_of(session.entries) or _origin_in(transcript_path(session.id, session.cwd, env))
+    origin = origin_of(session.entries) or origin_in(transcript_path(session.id, session.cwd, env))
     while origin is not None and len(found) < _MOST:
         path = lookup(origin, session.cwd, env)
         if path is None or (folder := path.removesuffix(".jsonl")) in found:
             break
         found[folder] = None
-        origin = _origin_in(path)
+        origin = origin_in(path)
     return tuple(found)
 
 
-def _origin_in(path: str) -> str | None:
+def origins_of(ids: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
+    """The conversation that each of these began as a copy of, for those that did; it reads files."""
+    from bridle.transcripts.listing import transcript_paths
+
+    paths = transcript_paths(env)
+    found = ((each, origin_in(paths[each])) for each in ids if each in paths)
+    return {each: origin for each, origin in found if origin is not None}
+
+
+def origin_in(path: str) -> str | None:
+    """The conversation that the one in this file began as a copy of."""
     try:
         first = opening(path)
     except OSError:

@@ -23,6 +23,7 @@ from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:
     from bridle.frontends.tui.dialogs.confirm import Confirm
+    from bridle.frontends.tui.screens.conversation.resume import Resume
 
 # Few starts ask anything: the dialogs are imported by those that do.
 
@@ -170,11 +171,11 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
             raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
 
 
-async def choose_session(app: App, setup: Setup) -> Setup | str | None:
+async def choose_session(app: App, setup: Setup) -> "Setup | Resume | None":
     """The set-up with the conversation that the user picked; None when they want none.
 
-    For a conversation of another folder it is the command that resumes it there: its files, settings and
-    trust are those of that folder.
+    For a conversation of another folder it is what was picked: its files, settings and trust are those of
+    that folder.
     """
     if setup.options.resume is not True:
         return setup
@@ -184,7 +185,7 @@ async def choose_session(app: App, setup: Setup) -> Setup | str | None:
     if chosen is None:
         return None
     if chosen.command:
-        return f"{chosen.command} --fork-session" if chosen.fork else chosen.command
+        return chosen
     fork = setup.options.fork_session or chosen.fork
     options = msgspec.structs.replace(setup.options, resume=chosen.session_id, fork_session=fork)
     return msgspec.structs.replace(setup, options=options)

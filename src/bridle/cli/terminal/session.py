@@ -2,7 +2,8 @@
 
 import asyncio
 import gc
-import os.path
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,11 @@ from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult, Shows
+from bridle.types.errors import SessionError
 
 if TYPE_CHECKING:
     from bridle.cli.background.session_jobs import SessionJobs
+    from bridle.frontends.tui.screens.conversation.resume import Resume
 
 _FOREVER = 0.0
 
@@ -66,7 +69,26 @@ def serve_in_terminal(setup: Setup, start: Start) -> int:
     Raises:
         BridleError: nothing could be begun.
     """
-    return asyncio.run(_TerminalRun(setup, start).run())
+    running = _TerminalRun(setup, start)
+    code = asyncio.run(running.run())
+    return code if running.next is None else _open_there(running.next, setup.env)
+
+
+def _open_there(chosen: "Resume", env: Mapping[str, str]) -> int:
+    """Become the program that resumes a conversation in its own folder.
+
+    Raises:
+        SessionError: there is no such folder.
+    """
+    try:
+        os.chdir(chosen.folder)
+    except OSError as error:
+        raise SessionError(
+            f"{chosen.folder} cannot be opened ({error.strerror}). "
+            f"Resume the conversation here with: bridle --resume {chosen.session_id}"
+        ) from error
+    program = (sys.executable, "-P", "-m", "bridle", "--resume", chosen.session_id)
+    os.execve(program[0], program, {**env, "PWD": chosen.folder})
 
 
 class _TerminalRun:
@@ -82,6 +104,8 @@ class _TerminalRun:
         self._resumable = ""
         self._farewell = ""
         """What is said instead of how to resume."""
+        self.next: Resume | None = None
+        """The conversation of another folder that follows this program."""
         self._listed: ListedSession | None = None
         self._jobs: SessionJobs | None = None
 
@@ -150,8 +174,9 @@ class _TerminalRun:
             return
         chosen = await choose_session(app, setup)
         if not isinstance(chosen, Setup):
-            if chosen is not None:
-                self._farewell = f"It belongs to another folder. Resume it there:\n\n  {chosen}\n"
+            if chosen is not None and not (chosen.folder and self._leave_for(chosen)):
+                command = f"{chosen.command} --fork-session" if chosen.fork else chosen.command
+                self._farewell = f"It belongs to another folder. Resume it there:\n\n  {command}\n"
             app.end(0)
             return
         setup = self._setup = chosen
@@ -215,6 +240,7 @@ class _TerminalRun:
         if (background := server.runtime.features.find(BACKGROUND)) is not None:
             background.sessions = self._jobs
         showing.tell = self._warn
+        showing.leave_for = self._leave_for
         chat = self._chat = self._jobs.chat = view.make_chat(server, live.commands, showing)
         if has_own_window(setup):
             app.cover(())
@@ -268,6 +294,13 @@ class _TerminalRun:
             chat.submit(Draft(text, text, {}))
         if setup.options.draft:
             chat.input.editor.set(setup.options.draft)
+
+    def _leave_for(self, chosen: "Resume") -> bool:
+        """Open a conversation in its own folder once this program has ended; a background session stays."""
+        if self._setup.options.job is not None:
+            return False
+        self.next = chosen
+        return True
 
     def _early_notes(self) -> Sequence[str]:
         notes, self._early_warnings = self._early_warnings, []

@@ -93,6 +93,31 @@ async def test_a_conversation_of_another_folder_is_gone_on_with_there(tmp_path: 
         assert f"cd {shlex.quote(str(elsewhere / 'project'))}" in "".join(terminal.emulator.rows)
 
 
+@pytest.mark.parametrize("is_start", [True, False])
+async def test_a_conversation_is_found_by_its_text_and_opened_in_its_own_folder(
+    tmp_path: Path, is_start: bool
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shared = str(tmp_path / "shared")
+    await _spoken(elsewhere, "pears", CLAUDE_CONFIG_DIR=shared)
+    flags = ("--resume",) if is_start else ()
+    async with bridle(tmp_path, (), *flags, size=(160, 30), CLAUDE_CONFIG_DIR=shared) as terminal:
+        if not is_start:
+            await terminal.ready()
+            await terminal.say("/resume")
+        await terminal.until_text("ctrl+a")
+        terminal.type("\x01")
+        await terminal.until_text("pears")
+        terminal.type("answer to")
+        await terminal.until_text("Answer to pears.")
+        await terminal.until_text("ctrl+g open there")
+        terminal.type("\x07")
+        # It is a program of its own in that folder, which has to be trusted first.
+        await terminal.until_text("Do you trust this folder?")
+        assert str(elsewhere / "project") in "".join(terminal.emulator.rows)
+
+
 async def test_rewinding_takes_the_conversation_back_and_gives_the_prompt_back(tmp_path: Path):
     async with bridle(tmp_path, [step("One."), step("Two."), step("Three.")]) as terminal:
         await terminal.ready()

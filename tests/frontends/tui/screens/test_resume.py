@@ -8,6 +8,7 @@ from bridle.frontends.tui.screens.conversation.resume import (
     Resume,
     ResumeContext,
     ResumeView,
+    SearchText,
     TagSession,
 )
 from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
@@ -78,6 +79,55 @@ def test_a_worktree_of_the_project_is_resumed_here_and_another_project_with_a_co
     assert Showing(_view()).press("down", "down", "enter").value.command == ""
     elsewhere = Showing(_view()).press("end", "enter").value
     assert elsewhere.command == f"cd /proj/other && bridle --resume {_SESSIONS[3].session_id}"
+
+
+def test_another_project_can_be_opened_in_its_own_folder_and_the_footer_says_how():
+    shown = Showing(_view())
+    assert "open there" not in shown.text
+    assert "ctrl+g open there" in " ".join(shown.press("end").text.split())
+    chosen = shown.press("ctrl+g").value
+    assert (chosen.session_id, chosen.folder) == (_SESSIONS[3].session_id, "/proj/other")
+
+
+def test_copies_stand_below_their_origin_and_the_newest_family_comes_first():
+    origin, other = _session(1, "origin", 30), _session(2, "other", 5)
+    copy, second = _session(3, "copy", 1), _session(4, "second copy", 20)
+    nested = _session(5, "copy of the copy", 40)
+    sessions = [copy, other, second, origin, nested]
+    origins = {
+        copy.session_id: origin.session_id,
+        second.session_id: origin.session_id,
+        nested.session_id: copy.session_id,
+    }
+    view = ResumeView(sessions, ResumeContext(cwd="/proj/app", now=_NOW), origins=origins)
+    rows = [row.strip("› ").split("  ")[0] for row in Showing(view).text.split("\n")]
+    shown = [row for row in rows if ("copy" in row and "·" not in row) or row in ("origin", "other")]
+    assert shown == ["origin", "└ copy", "└ copy of the copy", "└ second copy", "other"]
+    assert Showing(view).type("second").selected.startswith("second copy")
+
+
+def test_copies_of_each_other_and_of_unknown_ones_are_all_listed():
+    one, two = _session(1, "one", 1), _session(2, "two", 2)
+    lost, third = _session(3, "lost", 3), _session(4, "third", 4)
+    origins = {one.session_id: two.session_id, two.session_id: one.session_id, lost.session_id: "gone"}
+    origins[third.session_id] = one.session_id
+    around = ResumeContext(cwd="/proj/app", now=_NOW)
+    shown = Showing(ResumeView([one, two, lost, third], around, origins=origins)).text
+    assert all(word in shown for word in ("one", "two", "lost", "third"))
+
+
+def test_what_is_found_in_the_text_is_listed_with_its_place():
+    asked: list[Any] = []
+    view = _view(asked)
+    shown = Showing(view).type("zebra")
+    assert "nothing matches" in shown.text
+    assert asked[-1] == SearchText("zebra", _SESSIONS)
+    view.show_found("zeb", {_SESSIONS[1].session_id: "stale"})
+    assert "nothing matches" in shown.text
+    view.show_found("zebra", {_SESSIONS[1].session_id: "…saw a zebra there"})
+    assert shown.selected.startswith("Write the parser") and "saw a zebra there" in shown.text
+    assert "nothing matches" in shown.type("s").text
+    assert "Fix the login page" in shown.press("escape").text
 
 
 def test_a_folder_with_a_strange_name_is_quoted():

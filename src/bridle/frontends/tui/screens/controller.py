@@ -10,7 +10,7 @@ from bridle.frontends.tui.app import App
 from bridle.frontends.tui.terminal import desktop as notices
 from bridle.host.files import write_new
 from bridle.transcripts.session import Session
-from bridle.types.command import CommandResult, Resets, Says, Shows
+from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import BridleError, SessionError
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class ScreenController:
         """Puts text into the input."""
         self.tell: Callable[[str], None] = lambda _: None
         """Says what went wrong while a view was open."""
+        self.leave_for: Callable[[Resume], bool] | None = None
+        """Has a conversation opened in its own folder when this program ends; false where that cannot be."""
 
     async def show(self, wanted: Shows) -> CommandResult:
         """Open a view; returns what follows from how it was left."""
@@ -271,6 +273,8 @@ class ScreenController:
 
     async def _resume(self, chosen: "Resume") -> CommandResult:
         """Resume a conversation or a copy of it; one of another folder is resumed there."""
+        if chosen.folder and self.leave_for is not None and self.leave_for(chosen):
+            return Exits()
         if chosen.command:
             self._app.terminal.write(notices.copy(chosen.command, self._env))
             return Says(

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridle.frontends.tui.app import App
@@ -15,12 +15,15 @@ from bridle.frontends.tui.screens.conversation.resume import (
     ResumeContext,
     ResumeView,
     Scope,
+    SearchText,
     TagSession,
 )
 from bridle.frontends.tui.screens.conversation.transcript_items import TranscriptItem, passages_of
 from bridle.host.git import repository
 from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
+from bridle.transcripts.origins import origins_of
+from bridle.transcripts.text_search import search_text
 from bridle.types.errors import SessionError
 
 
@@ -35,8 +38,17 @@ async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: s
         worktrees=tuple(await asyncio.to_thread(repository.worktrees, cwd)),
         current=current,
     )
-    picking.view = view = ResumeView(sessions, around, preview=picking.preview, do=picking.do)
-    chosen: Any = await app.open(view)
+    picking.view = view = ResumeView(
+        sessions,
+        around,
+        preview=picking.preview,
+        origins=await picking.origins(sessions),
+        do=picking.do,
+    )
+    try:
+        chosen: Any = await app.open(view)
+    finally:
+        picking.close()
     return chosen if isinstance(chosen, Resume) else None
 
 
@@ -46,6 +58,8 @@ class _Picking:
         self._cwd = cwd
         self._env = env
         self._scope: Scope = "here"
+        self._searched: SearchText | None = None
+        self._is_closed = False
         self.view: ResumeView | None = None
 
     async def load(self, scope: Scope) -> list[SessionInfo]:
@@ -55,6 +69,9 @@ class _Picking:
             list_sessions, self._env, directory=directory, include_worktrees=scope != "here"
         )
 
+    async def origins(self, sessions: Sequence[SessionInfo]) -> Mapping[str, str]:
+        return await asyncio.to_thread(origins_of, [each.session_id for each in sessions], self._env)
+
     def preview(self, info: SessionInfo) -> list[TranscriptItem]:
         try:
             said = management.messages(info.session_id, self._env, directory=info.cwd)
@@ -63,7 +80,10 @@ class _Picking:
         return passages_of([each.message for each in said])
 
     def do(self, wish: Any) -> None:
-        """Change a conversation or the list, then show the list as it is now."""
+        """Change a conversation or the list, then show the list as it is now; or search."""
+        if isinstance(wish, SearchText):
+            self._app.spawn(self._search(wish))
+            return
 
         async def work() -> None:
             scope = wish.scope if isinstance(wish, LoadSessions) else self._scope
@@ -71,10 +91,29 @@ class _Picking:
                 # Where it fails, the list that is read anew shows that nothing has changed.
                 await asyncio.to_thread(self._change, wish)
             if self.view is not None:
-                self.view.show(await self.load(scope), scope)
+                sessions = await self.load(scope)
+                self.view.show(sessions, scope, await self.origins(sessions))
             self._app.redraw()
 
         self._app.spawn(work())
+
+    async def _search(self, wish: SearchText) -> None:
+        """Look at the text of the conversations, until something else is searched for."""
+        self._searched = wish
+        found = await asyncio.to_thread(
+            search_text,
+            wish.query,
+            wish.sessions,
+            self._env,
+            is_over=lambda: self._is_closed or self._searched is not wish,
+        )
+        if found and self.view is not None:
+            self.view.show_found(wish.query, found)
+            self._app.redraw()
+
+    def close(self) -> None:
+        """Stop what still searches."""
+        self._is_closed = True
 
     def _change(self, wish: Any) -> None:
         match wish:

@@ -1,7 +1,7 @@
 """The browser of earlier conversations."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -35,6 +35,8 @@ class Resume(Struct, frozen=True, kw_only=True):
     """In a copy, leaving the original as it is."""
     command: str = ""
     """What to run instead, when it belongs to a folder outside of this project."""
+    folder: str = ""
+    """Leave this folder, and open it in that one."""
 
 
 class RenameSession(Struct, frozen=True):
@@ -56,6 +58,13 @@ class LoadSessions(Struct, frozen=True):
     """List the conversations of another scope; hand them to `ResumeView.show`."""
 
     scope: Scope
+
+
+class SearchText(Struct, frozen=True):
+    """Look for words in the text of these conversations; hand what is found to `ResumeView.show_found`."""
+
+    query: str
+    sessions: Sequence[SessionInfo]
 
 
 class ResumeContext(Struct, frozen=True, kw_only=True):
@@ -84,15 +93,21 @@ class ResumeView:
         preview: Callable[[SessionInfo], Sequence[TranscriptItem]] | None = None,
         scope: Scope = "here",
         query: str = "",
+        origins: Mapping[str, str] | None = None,
         do: Do = nothing,
     ) -> None:
+        """`origins` says of which conversation one is a copy."""
         self._sessions = sessions
+        self._origins = origins or {}
         self._around = around
         self._preview = preview
         self._scope: Scope = scope
         self._do = do
         self._is_branch_only = False
         self._tag = ""
+        self._query = ""
+        self._found: Mapping[str, str] = {}
+        """Conversations whose text has the words of the search, and where."""
         self._reading: TranscriptView | None = None
         self._list: ListPane[SessionInfo] = ListPane(
             [],
@@ -104,17 +119,29 @@ class ResumeView:
             empty="no conversations here",
         )
         self._refill()
-        self._list.paste(query)
+        self.paste(query)
 
     @property
     def contexts(self) -> tuple[str, ...]:
         return self._list.contexts if self._reading is None else self._reading.contexts
 
-    def show(self, sessions: Sequence[SessionInfo], scope: Scope | None = None) -> None:
+    def show(
+        self,
+        sessions: Sequence[SessionInfo],
+        scope: Scope | None = None,
+        origins: Mapping[str, str] | None = None,
+    ) -> None:
         """Have other conversations."""
+        self._origins = origins or {}
         self._sessions = sessions
         self._scope = scope or self._scope
         self._refill()
+
+    def show_found(self, query: str, found: Mapping[str, str]) -> None:
+        """Have conversations whose text has the words, unless others are searched for by now."""
+        if query == self._query:
+            self._found = found
+            self._refill()
 
     def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         if self._reading is not None:
@@ -146,7 +173,9 @@ class ResumeView:
             return None
         if not self._list.is_busy and self._press_filter(str(key)):
             return None
-        match self._list.press(key, action):
+        pressed = self._list.press(key, action)
+        self._search()
+        match pressed:
             case Closed() as closed:
                 return closed
             case False if str(key) in ("escape", "ctrl+c"):
@@ -156,6 +185,17 @@ class ResumeView:
 
     def paste(self, text: str) -> None:
         (self._reading or self._list).paste(text)
+        self._search()
+
+    def _search(self) -> None:
+        """Look for a new query in the text of the conversations too."""
+        if (query := self._list.picker.query) == self._query:
+            return
+        self._query, self._found = query, {}
+        selected = self._list.picker.selected
+        self._refill()
+        self._list.picker.select(selected)
+        self._do(SearchText(query, self._sessions))
 
     def _press_filter(self, name: str) -> bool:
         match name:
@@ -187,21 +227,34 @@ class ResumeView:
             # Projects in the order of their newest conversation, which comes first already.
             order = list(dict.fromkeys(each.cwd or "" for each in shown))
             shown.sort(key=lambda each: order.index(each.cwd or ""))
-        self._list.replace([self._item(each) for each in shown])
+        if self._query:
+            self._list.replace([self._item(each) for each in shown])
+        else:
+            self._list.replace([self._item(*each) for each in in_families(shown, self._origins)])
 
-    def _item(self, info: SessionInfo) -> Item[SessionInfo]:
+    def _item(
+        self, info: SessionInfo, depth: int = 0, newest: SessionInfo | None = None
+    ) -> Item[SessionInfo]:
+        """A row; a copy stands below its origin, in the group of the newest of them."""
+        first = newest or info
         then = info.last_modified / 1000
         now = self._around.now
         tag = f"#{info.tag}" if info.tag else ""
         is_elsewhere = self._scope == "worktrees" and info.cwd not in (None, self._around.cwd)
         place = os.path.basename(info.cwd or "") if is_elsewhere else ""
         mark = " (this one)" if info.session_id == self._around.current else ""
+        place_found = self._found.get(info.session_id, "")
         return Item(
             value=info,
-            label=info.summary + mark,
-            facts=(ago(then, now), tag, info.git_branch or "", place),
-            group=short_path(info.cwd or "elsewhere", "") if self._scope == "all" else period(then, now),
-            words=f"{info.first_prompt or ''} {info.session_id}",
+            label=f"{'  ' * (depth - 1)}└ {info.summary}{mark}" if depth else info.summary + mark,
+            # A place in the text needs the room of the other facts.
+            facts=(ago(then, now),) if self._found else (ago(then, now), tag, info.git_branch or "", place),
+            detail=place_found,
+            group=short_path(first.cwd or "elsewhere", "")
+            if self._scope == "all"
+            else period(first.last_modified / 1000, now),
+            words=f"{info.first_prompt or ''} {info.session_id} {tag} {info.git_branch or ''} {place} "
+            f"{self._query if place_found else ''}",
         )
 
     def _facts(self, info: SessionInfo, width: int) -> list[Line]:
@@ -215,6 +268,8 @@ class ResumeView:
             ("id", info.session_id),
         ):
             rows += pair(name, value, width, column=10) if value else []
+        if place_found := self._found.get(info.session_id):
+            rows += [(), heading("found"), *paragraph(place_found, width)]
         if info.first_prompt and info.first_prompt != info.summary:
             rows += [(), heading("began with"), *paragraph(info.first_prompt, width)]
         return rows
@@ -227,6 +282,13 @@ class ResumeView:
             """Only names the key; `_press_filter` takes it before the list does."""
 
         return (
+            Command(
+                key="ctrl+g",
+                words="open there",
+                when=lambda info: bool(self._command_for(info)),
+                act=lambda info, _: self._open_there(info),
+                closes=True,
+            ),
             *([_named("ctrl+v", "preview", flip)] if self._preview is not None else []),
             Command(
                 key="ctrl+r",
@@ -267,6 +329,11 @@ class ResumeView:
             return None
         return Resume(session_id=info.session_id, fork=fork, command=self._command_for(info))
 
+    def _open_there(self, info: SessionInfo | None) -> Resume | None:
+        if info is None or not info.cwd:
+            return None
+        return Resume(session_id=info.session_id, command=self._command_for(info), folder=info.cwd)
+
     def _command_for(self, info: SessionInfo) -> str:
         import shlex
 
@@ -274,6 +341,31 @@ class ResumeView:
         if not info.cwd or info.cwd in known:
             return ""
         return f"cd {shlex.quote(info.cwd)} && bridle --resume {info.session_id}"
+
+
+def in_families(
+    sessions: Sequence[SessionInfo], origins: Mapping[str, str]
+) -> Iterator[tuple[SessionInfo, int, SessionInfo]]:
+    """Copies below their origin, each with its depth and the newest of its family; new families first."""
+    known = {each.session_id: each for each in sessions}
+    families: dict[str, list[SessionInfo]] = {}
+    above: dict[str, str] = {}
+    for each in sessions:
+        path = [each.session_id]
+        while (origin := origins.get(path[-1])) in known and origin not in path:
+            path.append(origin)
+        if len(path) > 1 and origins.get(path[-1]) not in path:
+            above[each.session_id] = path[1]
+            families.setdefault(path[-1], []).append(each)
+        else:
+            families.setdefault(each.session_id, []).append(each)
+    for root, members in families.items():
+        waiting = [(known[root], 0)]
+        while waiting:
+            info, depth = waiting.pop()
+            yield info, depth, members[0]
+            below = [each for each in members if above.get(each.session_id) == info.session_id]
+            waiting += [(each, depth + 1) for each in reversed(below)]
 
 
 def _named(
