@@ -33,7 +33,7 @@ _MOST_WRONG_KEYS = 20
 """After so many in a while, further ones are answered late."""
 _WHILE = 10.0
 _FAREWELL = 1.0
-"""Seconds for followers to be told that the session has ended."""
+"""Seconds for followers to learn that the session has ended."""
 _BATCH = 256 * 1024
 _LARGEST_FILE = 1_000_000
 _STILL_HERE = b'{"beat":true}\n'

@@ -136,7 +136,7 @@ class SharedSession:
         return {"id": self.id, "name": self.name, "people": len(self._here), **state}
 
     def finish(self, why: str) -> None:
-        """Nothing more will come; clients are told why when they have everything."""
+        """Nothing more will come; clients learn why when they have everything."""
         if self.ended is None:
             for id in tuple(self._inquiries):
                 self.close(id, by="the session", how="taken back")
