@@ -56,7 +56,7 @@ async def test_at_a_terminal_the_demo_opens_with_the_prompt_typed_in(tmp_path: P
 
 def test_make_try_is_the_demo_and_says_what_it_downloads_before_it_does():
     shown = subprocess.run(
-        ["make", "--dry-run", "--always-make", "try"],
+        ["make", "--no-print-directory", "--dry-run", "--always-make", "try"],
         cwd=_PROJECT, capture_output=True, text=True, timeout=100, check=True,
     ).stdout.splitlines()  # fmt: skip
     told = next(at for at, line in enumerate(shown) if "Downloading" in line)

@@ -83,3 +83,13 @@ def test_a_home_that_cannot_be_written_or_read_is_left_alone(tmp_path: Path):
     (tmp_path / "projects").write_text("a file")
     _looked(tmp_path, 2 * DAY)
     assert _remove(tmp_path) == []
+
+
+def test_a_clock_that_jumps_ahead_by_years_removes_nothing_that_was_in_use(tmp_path: Path):
+    path = _session(tmp_path, OLD, 400 * DAY)
+    _looked(tmp_path, 400 * DAY)
+
+    assert _remove(tmp_path) == []
+    assert path.exists()
+    _looked(tmp_path, 2 * DAY)
+    assert _remove(tmp_path) == [str(path)]

@@ -18,13 +18,16 @@ _TRANSCRIPT = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.jsonl")
 def remove_old_sessions(env: Mapping[str, str], *, days: int, now: float | None = None) -> list[str]:
     """Remove what is too old, at most once a day and never on the first one; what was removed.
 
-    A transcript that cannot be removed stays: the next day tries again.
+    When the last look is longer ago than the period, the clock may have jumped: then only what was too old at
+    that look goes, and the rest the next day. What cannot be removed stays: the next day tries again.
     """
     now = time.time() if now is None else now
     home = config_home(env)
-    if not _is_due(os.path.join(home, _STAMP), now):
+    if (last := _last_look(os.path.join(home, _STAMP), now)) is None:
         return []
-    removed = [path for path in _transcripts(projects_dir(env)) if _remove(path, before=now - days * _DAY)]
+    period = days * _DAY
+    before = (now if now - last <= period else last) - period
+    removed = [path for path in _transcripts(projects_dir(env)) if _remove(path, before=before)]
     for path in removed:
         beside = path.removesuffix(".jsonl")
         for folder in (beside, os.path.join(home, "file-history", os.path.basename(beside))):
@@ -33,21 +36,22 @@ def remove_old_sessions(env: Mapping[str, str], *, days: int, now: float | None 
     return removed
 
 
-def _is_due(stamp: str, now: float) -> bool:
+def _last_look(stamp: str, now: float) -> float | None:
+    """When old sessions were looked for last; None where it is not yet time to look again."""
     try:
         last = os.stat(stamp).st_mtime
         due = not now - _DAY < last <= now
     except FileNotFoundError:
         due, last = False, None
     except OSError:
-        return False
+        return None
     if due or last is None:
         try:
             with open(stamp, "ab"):
                 os.utime(stamp, (now, now))
         except OSError:
-            return False  # Where nothing can be written, nothing can be removed either.
-    return due
+            return None  # Where nothing can be written, nothing can be removed either.
+    return last if due else None
 
 
 def _transcripts(projects: str) -> Iterator[str]:

@@ -70,6 +70,6 @@ async def test_a_status_line_command_is_told_the_state_and_follows_it(tmp_path: 
     )
     settings = {"statusLine": {"type": "command", "command": command}}
     async with bridle(tmp_path, [step("Hi.")], settings=settings) as terminal:
-        await terminal.until_text("mode sonnet-5-5 False")
+        await terminal.until_text("mode Sonnet 5.5 False")
         await terminal.say("hello there")
-        await terminal.until_text("mode sonnet-5-5 True")
+        await terminal.until_text("mode Sonnet 5.5 True")
