@@ -39,6 +39,9 @@ class Wire(NamedTuple):
             await self.reader.read()
 
 
+_ROUNDS = 10
+
+
 class HttpServer:
     """Listens on 127.0.0.1, keeps every request, and ends all connections when it is left."""
 
@@ -77,6 +80,9 @@ class HttpServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        # A connection that was just accepted takes some rounds of the loop until its task is there.
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
