@@ -81,7 +81,7 @@ class HttpServer:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         # A connection that was just accepted takes some rounds of the loop until its task is there.
-        for _ in range(_ROUNDS):
+        for _round in range(_ROUNDS):
             await asyncio.sleep(0)
         tasks = tuple(self._tasks)
         for task in tasks:
