@@ -1,0 +1,1 @@
+"""Search over every conversation on this machine, also those of other agents."""
