@@ -1,0 +1,1 @@
+"""Tabs of the user's browser for the model."""

@@ -1,0 +1,1 @@
+"""Tools for tabs of the user's browser."""
