@@ -1,0 +1,1 @@
+"""Dictation: what the user says becomes text in the prompt."""
