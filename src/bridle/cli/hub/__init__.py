@@ -1,0 +1,1 @@
+"""`bridle hub`: the server for the sessions of many machines."""

@@ -1,0 +1,1 @@
+"""The hub: one server for the sessions of many machines."""
