@@ -213,7 +213,7 @@ async def test_the_environment_file_is_sourced_first(room: Room, tmp_path: Path)
     assert output.content == "1"
 
 
-async def test_the_users_choice_of_bash_is_used_and_other_shells_are_not(room: Room, tmp_path: Path):
+async def test_the_users_choice_of_bash_is_used_and_shells_comparison_are_not(room: Room, tmp_path: Path):
     (tmp_path / "bash").write_text('#!/bin/sh\necho chosen\nexec /bin/bash "$@"\n')
     (tmp_path / "bash").chmod(0o755)
     assert (await room.bash("true", env={"CLAUDE_CODE_SHELL": str(tmp_path / "bash")})).content == "chosen"
@@ -442,3 +442,27 @@ def test_numbers_and_booleans_written_as_text_are_understood():
     assert msgspec.convert(sent, BashInput, strict=False) == BashInput(
         command="x", timeout=42, run_in_background=True
     )
+
+
+async def test_each_process_has_the_memory_that_the_user_lets_it_have(room: Room):
+    script = "python3 -c 'x = bytearray(600 * 1024 * 1024); print(len(x))'"
+    held = await room.bash(script, {**os.environ, "CLAUDE_CODE_TOOL_MEMORY_LIMIT": "256M"})
+    free = await room.bash(script, dict(os.environ))
+
+    assert held.is_error and "MemoryError" in str(held.content)
+    assert not free.is_error
+    with pytest.raises(ToolError, match="is not a size"):
+        await room.bash("true", {**os.environ, "CLAUDE_CODE_TOOL_MEMORY_LIMIT": "lots"})
+
+
+async def test_hosts_are_told_of_a_commit(room: Room):
+    mine = "-c user.name=a -c user.email=b@c -c commit.gpgsign=false"
+    made = await room.bash(
+        f"git init -q -b main . && GIT_AUTHOR_NAME=a git {mine} commit --allow-empty -m one"
+    )
+    plain = await room.bash(
+        "git config user.name a; git config user.email b@c; git commit --allow-empty -m two"
+    )
+
+    assert not made.is_error
+    assert plain.data["gitOperation"]["commit"]["kind"] == "committed"

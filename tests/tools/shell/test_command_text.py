@@ -52,7 +52,7 @@ def test_the_last_command_gives_exit_code_one_its_meaning():
     assert meaning_of_one("make | grep error") == "No matches found"
     assert meaning_of_one("cd x && git diff --exit-code") == "The inputs differ"
     assert meaning_of_one("git grep x") == "No matches found"
-    assert meaning_of_one("/usr/bin/find . -name x") == "Some places could not be searched"
+    assert meaning_of_one("/usr/bin/find . -name x") == "Some paths could not be searched"
     assert meaning_of_one("grep x y && make") is None
     assert meaning_of_one("git push") is None
 

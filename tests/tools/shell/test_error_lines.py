@@ -68,7 +68,7 @@ def test_what_was_cut_is_counted_and_no_half_lines_are_shown(tmp_path: Path):
     lines = [*_noise(3_000), "error: here", *_noise(3_000, 3_000)]
     text, path = _shown(tmp_path, lines)
     size = os.path.getsize(path)
-    assert f" of {size:,} bytes are left out" in text
+    assert f" of {size:,} bytes omitted" in text
     head, _, rest = text.partition("\n\n… ")
     tail = rest.rpartition("\n…\n\n")[2]
     assert set(head.splitlines()) <= set(lines) and set(tail.splitlines()) <= set(lines)
@@ -82,11 +82,11 @@ def test_without_such_lines_beginning_and_end_share_the_room(tmp_path: Path):
 
 def test_the_same_error_is_told_once_and_many_are_counted(tmp_path: Path):
     text, _ = _shown(tmp_path, [*_noise(2_000), *["error: the same"] * 2_000, *_noise(2_000)])
-    assert text.count("error: the same") == 1 and "more such lines" not in text
+    assert text.count("error: the same") == 1 and "more)" not in text
     text, _ = _shown(
         tmp_path, [*_noise(2_000), *(f"error: number {n} of many" for n in range(800)), *_noise(2_000)]
     )
-    assert "error: number 0 of many" in text and " more such lines)" in text
+    assert "error: number 0 of many" in text and " more)" in text
     assert len(text) < _ROOM + 500
 
 

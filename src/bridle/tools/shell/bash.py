@@ -11,9 +11,11 @@ from msgspec import Meta, Struct
 
 from bridle.host.background import BackgroundShells, Ending, Shell, exit_code, tail
 from bridle.host.plain_text import newest_lines
-from bridle.host.shell import command_line, command_prefix, find_bash, shell_environment
+from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.tools.shell.command_text import is_silent, may_outlive_its_limit, meaning_of_one
+from bridle.tools.shell.git_operation import git_operation
 from bridle.tools.shell.output import Shown, describe_exit, show
+from bridle.tools.shell.setup import setup_for
 from bridle.types.errors import CommandStopped, ToolError
 from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox, View
 from bridle.types.services.editor import EDITOR_TERMINALS
@@ -38,19 +40,19 @@ class BashInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     description: Annotated[str | None, Meta(description="What it does, in 5 to 10 words, for the user.")] = (
         None
     )
-    run_in_background: Annotated[bool | None, Meta(description="Return at once and let it run.")] = None
+    run_in_background: Annotated[bool | None, Meta(description="Run in the background.")] = None
     dangerouslyDisableSandbox: Annotated[
-        bool | None, Meta(description="Run outside the sandbox; asks the user.")
+        bool | None, Meta(description="Run outside the sandbox; the user must approve.")
     ] = None
 
 
 def _check(input: BashInput, ctx: ToolContext) -> None:
     if not input.command.strip():
-        raise ToolError("The command is empty: say what to run.")
+        raise ToolError("The command is empty.")
     if "\0" in input.command:
-        raise ToolError("The command contains a NUL character: leave it out.")
+        raise ToolError("The command contains a NUL character; remove it.")
     if input.run_in_background and not _may_use_background(ctx.env):
-        raise ToolError("Background tasks are turned off here: run the command without run_in_background.")
+        raise ToolError("Background tasks are disabled: run the command without run_in_background.")
 
 
 @tool(
@@ -67,7 +69,7 @@ async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
     if not isinstance(shells, BackgroundShells):
         raise ToolError("Shell commands are not available in this session: use the file tools.")
     if (bash := find_bash(ctx.env)) is None:
-        raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
+        raise ToolError("bash not found: install it or set CLAUDE_CODE_SHELL to its path.")
     moved = _stand_somewhere(ctx.workspace)
     try:
         if input.run_in_background:
@@ -75,7 +77,7 @@ async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
         return await _run(input, ctx, shells, bash, notices=moved)
     except OSError as error:
         raise ToolError(
-            f"The shell could not be started: {error.strerror or error}. Put very long commands in a script."
+            f"Could not start the shell: {error.strerror or error}. Put very long commands in a script."
         ) from error
 
 
@@ -83,9 +85,7 @@ async def _start_in_background(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str
 ) -> ToolOutput:
     view = _view(input, ctx)
-    before = ctx.env.get("CLAUDE_ENV_FILE") or None
-    prefix = command_prefix(ctx.env)
-    argv = command_line(bash, input.command, before=before, judged=view is not None, prefix=prefix)
+    argv = command_line(bash, input.command, judged=view is not None, setup=setup_for(ctx))
     started = _to_start(input, ctx, argv)
     task = await shells.start(
         started.argv,
@@ -172,14 +172,12 @@ def _launch(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, place: "_Place"
 ) -> Shell:
     view = _view(input, ctx)
-    before = ctx.env.get("CLAUDE_ENV_FILE") or None
     argv = command_line(
         bash,
         input.command,
         report_to=place.inlet,
-        before=before,
         judged=view is not None,
-        prefix=command_prefix(ctx.env),
+        setup=setup_for(ctx),
     )
     try:
         started = _to_start(input, ctx, argv, pass_fds=(place.inlet,))
@@ -242,7 +240,7 @@ def _move_to_background(
     )
     text = f"{why} to the background with ID: {task.id}. Its output goes to: {task.output_file}"
     return ToolOutput(
-        content=f"{text}\n\nIts newest output:\n{so_far}" if so_far else text,
+        content=f"{text}\n\nLatest output:\n{so_far}" if so_far else text,
         data=_data(
             so_far,
             backgroundTaskId=task.id,
@@ -301,7 +299,7 @@ def _told(
         notices = [f"The command timed out after {ended.limit_ms / 1000:g} s and was stopped.", *notices]
     elif ending == "flooded":
         notices = [
-            "The command was stopped because it printed too much: send its output to a file.",
+            "The command was stopped because it printed too much: redirect its output to a file.",
             *notices,
         ]
     failed, silent = _has_failed(input, ended), is_silent(input.command)
@@ -310,6 +308,7 @@ def _told(
         "persistedOutputPath": None if shown.whole else output_file,
         "returnCodeInterpretation": meaning,
         "coloredOutput": shown.colored or None,
+        "gitOperation": None if failed else git_operation(input.command, shown.text),
     }
     placeholder = "" if failed else meaning or ("Done" if silent else "(no output)")
     parts = (describe_exit(code) if failed else "", shown.text or placeholder, *notices)
@@ -361,7 +360,7 @@ def _stand_somewhere(workspace: Workspace) -> list[str]:
     if os.path.isdir(workspace.cwd):
         return []
     if not os.path.isdir(workspace.start):
-        raise ToolError(f"The directory {workspace.start} is gone: nothing can run until it is back.")
+        raise ToolError(f"The directory {workspace.start} no longer exists; restore it to run commands.")
     workspace.cwd = workspace.start
     return [_reset_notice(workspace)]
 

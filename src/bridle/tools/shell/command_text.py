@@ -25,7 +25,7 @@ _EXIT_ONE = {
     **dict.fromkeys(("grep", "rg", "egrep", "fgrep", "git grep"), "No matches found"),
     **dict.fromkeys(("diff", "git diff"), "The inputs differ"),
     **dict.fromkeys(("test", "["), "The condition is false"),
-    "find": "Some places could not be searched",
+    "find": "Some paths could not be searched",
 }
 
 

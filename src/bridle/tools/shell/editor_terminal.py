@@ -3,8 +3,11 @@
 import os
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from bridle.host.files import make_folders
 from bridle.host.shell import command_line, quote
+from bridle.tools.shell.setup import setup_for
 from bridle.types.services.editor import EDITOR_TERMINALS, TerminalRun
 from bridle.types.tool import ToolContext
 
@@ -28,7 +31,9 @@ class TerminalCommand:
             return None
         make_folders(os.path.dirname(self.output_file), private=True)
         self._write(self._setup, self._prelude())
-        argv: Sequence[str] = command_line(bash, command, before=self._setup)
+        argv: Sequence[str] = command_line(
+            bash, command, setup=replace(setup_for(self._ctx), before=self._setup)
+        )
         inherited = os.environ
         done = await terminals.run(
             argv,

@@ -33,8 +33,10 @@ def show(path: str, *, limit: int, failed: bool) -> Shown:
     if failed:
         return Shown(_failed(path, size, room), False)
     edge = min(_PREVIEW, room // 2)
-    note = f"The output has {size:,} bytes. All of it is in {path}: read or search parts of it as needed."
-    beginning, ending = f"Its beginning:\n{head[:edge]}\n…", f"Its end:\n…{end.rstrip()[-edge:]}"
+    note = (
+        f"The output has {size:,} bytes. The full output is in {path}: read or search parts of it as needed."
+    )
+    beginning, ending = f"Beginning:\n{head[:edge]}\n…", f"End:\n…{end.rstrip()[-edge:]}"
     return Shown(f"<persisted-output>\n{note}\n\n{beginning}\n\n{ending}\n</persisted-output>", False)
 
 
@@ -59,10 +61,10 @@ def _failed(path: str, size: int, room: int) -> str:
         if not errors.lines:
             first, last = _edges(file, size, 5 * part, 5 * part)
     left_out = size - len(first) - len(last)
-    note = f"… {left_out:,} of {size:,} bytes are left out; the full output is in {path}"
+    note = f"… {left_out:,} of {size:,} bytes omitted; the full output is in {path}"
     if errors.lines:
-        more = f"\n({errors.more:,} more such lines)" if errors.more else ""
-        note += "\nLines of it that look like errors:\n" + "\n".join(errors.lines) + more
+        more = f"\n({errors.more:,} more)" if errors.more else ""
+        note += "\nLines that look like errors:\n" + "\n".join(errors.lines) + more
     return f"{plain(first).rstrip()}\n\n{note}\n…\n\n{plain(last).rstrip()}"
 
 

@@ -1,0 +1,1 @@
+"""What the user's start-up files define, for the shell commands of a session."""
