@@ -26,9 +26,15 @@ if TYPE_CHECKING:
 class MemoryFeature(Feature):
     name = "memory"
 
-    def __init__(self, folder: str | None = None, *, keeps_notes: bool = False) -> None:
+    def __init__(
+        self, folder: str | None = None, *, keeps_notes: bool = False, storage: str | None = None
+    ) -> None:
         self._folder = folder
         """Where it is kept; None where nothing is to be remembered."""
+        self._storage = storage
+        """The folder of the session, where notes of others in the project are given to it."""
+        self._past: tuple[str, ...] = ()
+        """The folders of notes that the model knows of."""
         self._keeps_notes = keeps_notes
         self._notes: SessionNotes | None = None
         self._extraction: Extraction | None = None
@@ -38,15 +44,12 @@ class MemoryFeature(Feature):
 
     def listing(self, tools: Collection[str]) -> str | None:
         """What earlier sessions have left."""
-        folder = self._folder
-        if folder is None or not os.path.exists(os.path.join(folder, INDEX)):
-            return None
-        from bridle.context.memory import load_memory, memory_text
-
-        return memory_text(folder, load_memory(folder))
+        return "\n\n".join(filter(None, (self._remembered(), self._noted()))) or None
 
     def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
-        """The model may write into the folder."""
+        """The model may write into the folder, and read the notes that it knows of."""
+        if self._past:
+            standing = msgspec.structs.replace(standing, readable=(*standing.readable, *self._past))
         if self._folder is None:
             return standing
         return msgspec.structs.replace(standing, memory=os.path.abspath(self._folder))
@@ -72,6 +75,25 @@ class MemoryFeature(Feature):
             self._notes = SessionNotes()
         return self._notes
 
+    def _remembered(self) -> str | None:
+        folder = self._folder
+        if folder is None or not os.path.exists(os.path.join(folder, INDEX)):
+            return None
+        from bridle.context.memory import load_memory, memory_text
+
+        return memory_text(folder, load_memory(folder))
+
+    def _noted(self) -> str | None:
+        storage = self._storage
+        if storage is None or not os.path.exists(
+            os.path.join(os.path.dirname(storage), "session-notes.json")
+        ):
+            return None
+        from bridle.features.memory.past_notes import past_notes
+
+        text, self._past = past_notes(os.path.dirname(storage), own=storage)
+        return text
+
     async def _extract(self, session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
         if self._extraction is None:
             from bridle.features.memory.extraction import Extraction
@@ -92,7 +114,9 @@ def open_memory(context: FeatureContext) -> MemoryFeature:
     if not bare and is_enabled(env, settings.auto_memory_enabled):
         chosen = _chosen_by_user(context, "autoMemoryDirectory")
         folder = memory_folder(context.project, env, chosen=chosen)
-    return MemoryFeature(folder, keeps_notes=context.works_aside and context.interactive)
+    keeps_notes = context.works_aside and context.interactive
+    storage = context.storage if keeps_notes and folder is not None else None
+    return MemoryFeature(folder, keeps_notes=keeps_notes, storage=storage)
 
 
 def _chosen_by_user(context: FeatureContext, key: str) -> str | None:

@@ -34,12 +34,22 @@ async def suggest_prompt(session: Session, runtime: Runtime, outcome: Outcome) -
         ToolError: the model could not be asked.
     """
     del outcome
+    await suggestion_for(session, runtime)
+
+
+async def suggestion_for(session: Session, runtime: Runtime) -> str | None:
+    """The next prompt, if there is an obvious one, which the user is shown.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
     if runtime.host.offer.suggestions_paused or (text := excerpt(session.entries, most=8_000)) == "":
-        return
+        return None
     question = Consultation(purpose="suggestion", system=_NEXT, prompt=text, max_tokens=60)
     answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
     if (words := read_suggestion(text_of(answer["content"]))) is not None:
         runtime.channel.emit(PromptSuggested(words))
+    return words
 
 
 def read_suggestion(text: str) -> str | None:
@@ -72,7 +82,7 @@ async def recap(session: Session, runtime: Runtime) -> str:
     """
     text = excerpt(session.entries, most=16_000)
     if not text:
-        return "Nothing was said yet."
+        return "The conversation is empty."
     question = Consultation(purpose="recap", system=_RECAP, prompt=text, max_tokens=150)
     answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
     return " ".join(text_of(answer["content"]).split())[:_LONGEST_RECAP]
@@ -85,4 +95,6 @@ async def recap_for_return(session: Session, runtime: Runtime, outcome: Outcome)
         ToolError: the model could not be asked.
     """
     del outcome
-    runtime.channel.emit(Noticed(f"While you were away: {await recap(session, runtime)}", "info"))
+    text = await recap(session, runtime)
+    session.say_system("away_summary", content=text)
+    runtime.channel.emit(Noticed(f"While you were away: {text}", "info"))
