@@ -1,0 +1,1 @@
+"""Faster answers at a higher price, for models whose service has them."""
