@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from bridle.host.background import BackgroundShells
 from bridle.host.shell import command_line, shell_environment
 from bridle.host.wall.probe import describe
@@ -29,6 +31,9 @@ _COMMANDS = (
     "git status --short",
     "git log -3",
 )
+_EDITING = ("mkdir -p d && cp a.txt d/b.txt", "sed -i s/one/one/ a.txt && cat a.txt")
+_SEARCH = "grep -rc one many > /dev/null"
+_MANY = 20_000
 
 
 async def main() -> None:
@@ -42,12 +47,33 @@ async def main() -> None:
         for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "begin")):
             subprocess.run(("git", *words), cwd=project, check=True)
         shells = BackgroundShells(os.path.join(folder, "storage"), on_change=lambda _: None)
-        view = View(level="read", roots=(str(project),), protected_names=FILES | FOLDERS)
+        _make_files(project / "many")
+        for place in (project, project / "many" / "7"):
+            (place / ".env").write_text("KEY=1\n")
+        closed = ((str(project), ("**", ".env")), (str(project), ("secrets",)))
         try:
-            for command in _COMMANDS:
-                await _measure(shells, command, project, view, rounds)
+            for patterns in ((), closed):
+                print(f"\n{len(patterns)} rules keep files from being read")
+                view = View(
+                    level="read",
+                    roots=(str(project),),
+                    protected_names=FILES | FOLDERS,
+                    unreadable=patterns,
+                )
+                for command in _COMMANDS:
+                    await _measure(shells, command, project, view, rounds)
+                await _measure(shells, _SEARCH, project, view, 3)
+                for command in _EDITING:
+                    await _measure(shells, command, project, replace(view, level="edit"), rounds)
         finally:
             await shells.close()
+
+
+def _make_files(folder: Path) -> None:
+    for number in range(_MANY):
+        if number % 50 == 0:
+            (folder / str(number // 50)).mkdir(parents=True)
+        (folder / str(number // 50) / f"{number}.txt").write_text("text\n")
 
 
 async def _measure(shells: BackgroundShells, command: str, project: Path, view: View, rounds: int) -> None:

@@ -30,6 +30,10 @@ _WRITERS = {
         "from bridle.host.files import replace_quickly\nact = lambda: replace_quickly(f'{folder}/old', DATA)"
     ),
     "new": "from bridle.host.files import write_new\nact = lambda: write_new(f'{folder}/new', DATA)",
+    "copy": (
+        "from bridle.host.files import copy_quickly\n"
+        "act = lambda: copy_quickly(os.__file__, f'{folder}/copy')"
+    ),
     "lease": (
         "from bridle.host.leases import LeaseStore\nfrom bridle.host.owners import Owner\n"
         "owner = Owner(pid=os.getpid(), birth='', session='s')\n"

@@ -11,6 +11,7 @@ from bridle.host.safe_open import Location, PathChanged, folder_of, locate, open
 _OTHERS = 0o077
 """Permission bits that let anyone but the owner in."""
 _SMALL = 1 << 14
+_PIECE = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Look = Callable[[os.stat_result | None], None]
@@ -87,6 +88,27 @@ def replace_quickly(path: str, data: bytes, *, mode: int = 0o600) -> None:
     except BaseException:
         _remove(new)
         raise
+
+
+def copy_quickly(source: str, path: str) -> None:
+    """Make a file of the user alone a copy of another, in one step, however large that is.
+
+    Raises:
+        OSError: the file is as it was, and nothing else is left; also where the source is a link or no
+            regular file.
+    """
+    new = f"{path}.{os.urandom(6).hex()}.tmp"
+    with open(os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as old:
+        _require_regular(os.fstat(old.fileno()), source)
+        descriptor = os.open(new, _NEW, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                while piece := old.read(_PIECE):
+                    file.write(piece)
+            os.replace(new, path)
+        except BaseException:
+            _remove(new)
+            raise
 
 
 def read_bytes(path: str, limit: int) -> bytes:

@@ -4,9 +4,12 @@ import os
 import os.path
 import re
 from collections.abc import Mapping
+from string import ascii_letters, digits
 
 _LONGEST_SLUG = 200
-_NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
+_NAME = r"(?a:[\w-][\w.-]*)"
+_KEPT = frozenset(ascii_letters + digits)
+"""The characters that the name of a project's folder takes from its path."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode",
@@ -52,7 +55,7 @@ def project_slug(cwd: str) -> str:
     """The name of a project's folder: `cwd` with everything but ASCII letters and digits made a dash."""
     # The convention counts in UTF-16 units, so that a character beyond the first plane makes two dashes.
     units = memoryview(cwd.encode("utf-16-le", "surrogatepass")).cast("H")
-    slug = re.sub("[^A-Za-z0-9]", "-", "".join(chr(unit) for unit in units))
+    slug = "".join(chr(unit) if chr(unit) in _KEPT else "-" for unit in units)
     if len(slug) <= _LONGEST_SLUG:
         return slug
     return f"{slug[:_LONGEST_SLUG]}-{_base36(_hash32(units))}"
@@ -81,8 +84,9 @@ def device_policies(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
 def _chosen_name(env: Mapping[str, str]) -> str | None:
     name = env.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
     # A name that leads elsewhere, or is too long for a folder, is as if it were not there.
-    plain = _NAME.fullmatch(name) and len(name) <= _LONGEST_SLUG
-    return name if plain and env.get("CLAUDE_CONFIG_DIR") else None
+    if not name or not env.get("CLAUDE_CONFIG_DIR") or len(name) > _LONGEST_SLUG:
+        return None
+    return name if re.fullmatch(_NAME, name) else None
 
 
 def _user_home(env: Mapping[str, str]) -> str:

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,6 +22,7 @@ _AFTER_KILL = 1.0
 _LAST_WORDS = 0.5
 _STRANGER_PAUSE = 0.2
 _MOST_COMPLAINTS = 64 * 1024
+_INHERITING = Lock()
 
 
 UNKNOWN_END = 256
@@ -160,6 +163,7 @@ def start(
     stdin = subprocess.DEVNULL if reaper is None else reaper.pipe()
 
     def make() -> subprocess.Popen[bytes]:
+        held = spawn is not None
         return subprocess.Popen(
             argv if reaper is None else reaper.enlisting(list(argv)),
             stdin=stdin,
@@ -167,11 +171,41 @@ def start(
             stderr=stdout if stderr is None else stderr,
             cwd=cwd,
             env=dict(env),
-            pass_fds=pass_fds,
+            pass_fds=() if held else pass_fds,
+            close_fds=not held,
             start_new_session=True,
         )
 
-    return Process(make() if spawn is None else spawn(make), reaper)
+    def make_with_descriptors() -> subprocess.Popen[bytes]:
+        with _only_inherited(pass_fds):
+            return make()
+
+    return Process(make() if spawn is None else spawn(make_with_descriptors), reaper)
+
+
+@contextmanager
+def _only_inherited(descriptors: tuple[int, ...]) -> Generator[None]:
+    """Children get these descriptors and no others, without a look at which are open on their way.
+
+    Some builds of Python would list them between `vfork` and `exec`, where nothing may be opened.
+    """
+    with _INHERITING:
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) > 2:
+                _inherit(int(name), int(name) in descriptors)
+        try:
+            yield
+        finally:
+            for descriptor in descriptors:
+                _inherit(descriptor, False)
+
+
+def _inherit(descriptor: int, inherited: bool) -> None:
+    try:
+        if os.get_inheritable(descriptor) != inherited:
+            os.set_inheritable(descriptor, inherited)
+    except OSError:
+        pass  # It was closed meanwhile.
 
 
 def take_over(pid: int, born: str, reaper: Reaper) -> Process | None:

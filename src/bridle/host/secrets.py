@@ -19,7 +19,7 @@ _PLAIN = r"(?i:true|false|[0-9]+|/[\w./~-]*|https?://[^@\s]*)"
 HIDDEN = "[hidden]"
 _PERCENT = r"(?:%[0-9A-Fa-f]{2})+"
 _URL_SAFE = str.maketrans("-_", "+/")
-_ENDS = re.compile(r"[A-Za-z0-9+/=]{0,2}")
+_ENDS = r"[A-Za-z0-9+/=]{0,2}"
 
 
 def is_secret_name(variable: str) -> bool:
@@ -123,7 +123,7 @@ def _places(text: str, known: Iterable[_Forms]) -> list[tuple[int, int]]:
             found += ((starts[start], starts[end]) for start, end in _occurrences(forms, decoded))
         for inner in forms.encoded:
             for start in _finds(spelled, inner):
-                rest = _ENDS.match(spelled, start + len(inner))
+                rest = re.compile(_ENDS).match(spelled, start + len(inner))
                 found.append((start, start + len(inner) if rest is None else rest.end()))
     return found
 

@@ -14,7 +14,7 @@ _SAFE = "/%:@!$&'()*+,;=~?[]"
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:.]+")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f]")
 # These answer for the machine that a cloud runs us on, although their numbers look like any other.
-_METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
+_METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "fd00:ec2::254")))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -99,7 +99,7 @@ def is_public(address: str, *, allow_loopback: bool = False) -> bool:
 def is_link_local(address: str) -> bool:
     """Whether an address is one of those at which clouds hand out credentials to any client."""
     meant = _meant(address)
-    return meant is not None and meant.is_link_local
+    return meant is not None and (meant.is_link_local or meant in _METADATA)
 
 
 def literal(host: str) -> Address | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.host.shell import command_line
+from bridle.host.shell import ShellSetup, command_line
 from tests.fakes.judged import KEY, SECRET, FakeJudged
 
 WRITING = [
@@ -315,7 +315,8 @@ async def test_a_script_before_the_command_leaves_no_secret(judged: FakeJudged, 
     """S15: what hooks write for later commands is sourced first, and only harmless variables of it stay."""
     script = tmp_path / "env.sh"
     script.write_text(f"export DEPLOY_KEY={KEY}\nexport LANG=C.UTF-8\n")
-    argv = command_line("/bin/bash", "env; echo $LANG", before=str(script), judged=True)
+    setup = ShellSetup(before=str(script))
+    argv = command_line("/bin/bash", "env; echo $LANG", judged=True, setup=setup)
     shell = judged.shells.launch(
         argv, cwd=str(judged.project), env=judged.env, output_file=str(tmp_path / "out"),
         view=judged.view("read", readable=(str(script),)), command="env",

@@ -51,7 +51,7 @@ async def create(
     root = trees[0] if trees else None
     here = git.find_root(cwd)
     if root is None or here is None:
-        raise WorktreeFault("There is no git repository here, so there can be no work tree.")
+        raise WorktreeFault("Worktrees need a git repository, and this folder is not in one.")
     path = os.path.join(root, ".claude", "worktrees", name)
     branch = f"worktree-{name}"
     try:

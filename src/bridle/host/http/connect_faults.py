@@ -32,8 +32,9 @@ def connect_fault(origin: Origin, error: OSError, *, what: str = "") -> HttpFaul
     if isinstance(error, ssl.SSLError):
         text = f"No TLS connection to {what}{origin.url} could be made ({error.reason})."
         return HttpFault(text, "tls", cause=_out_of_reach(origin, "TLS", what))
-    words = (error.strerror or str(error))[:200]
-    cause = _out_of_reach(origin, _network_cause(error), what)
+    why = _network_cause(error)
+    words = (error.strerror or str(error))[:200] if why in ("DNS", "no connection") else why
+    cause = _out_of_reach(origin, why, what)
     return HttpFault(f"Cannot connect to {what}{origin.url} ({words}).", "connect", cause=cause)
 
 

@@ -77,7 +77,7 @@ def _component(glob: str) -> str:
         character = glob[index]
         end = glob.find("]", index + (3 if glob.startswith("[!", index) else 2)) if character == "[" else -1
         if end > 0:
-            inside = glob[index + 1 : end].replace("\\", "\\\\")
+            inside = re.sub(r"[\\\[&~|]", r"\\\g<0>", glob[index + 1 : end])
             made += f"[^/{inside[1:]}]" if inside.startswith("!") else f"[{inside}]".replace("[^", "[\\^")
             index = end
         else:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from bridle.host.sandbox.inside.names import Names
+from bridle.host.wall.closed_files import ClosedFiles
 from bridle.types.sandbox import View
 
 _DEVICES = frozenset(f"/dev/{name}" for name in ("null", "zero", "full", "tty", "stdin", "stdout", "stderr"))
@@ -29,7 +30,7 @@ class OutOfBounds(OSError):
 class Bounds(Names):
     """Whether a name may be made, changed or taken away; asked for every hop on the way to it."""
 
-    def __init__(self, view: View, *, temporary: str, home: str) -> None:
+    def __init__(self, view: View, *, temporary: str, home: str, closed: ClosedFiles | None = None) -> None:
         edited = tuple(os.path.realpath(root) for root in view.roots) if view.level == "edit" else ()
         # What is protected is asked here and not there; all that is not named is empty.
         given = {"roots": (*edited, temporary), "free": (temporary,), "alone": True}
@@ -39,6 +40,7 @@ class Bounds(Names):
         self._kept_names = view.protected_names
         self._kept_folders = tuple(os.path.realpath(folder) for folder in view.protected)
         self._caches = tuple(os.path.join(home, name) for name in _CACHES)
+        self._closed_files = closed
         self._session = 0
         self.beyond: str | None = None
         """The last path that was found to be out of bounds."""
@@ -86,6 +88,8 @@ class Bounds(Names):
         if _within(path, self._temporary):
             return True
         if not any(_within(path, root) for root in self._edited):
+            return False
+        if self._closed_files is not None and self._closed_files.covers(path):
             return False
         return not self._is_kept(path)
 

@@ -33,6 +33,7 @@ def wrap(argv: Sequence[str], view: View, seen: VisiblePaths, *, temporary: str,
         *_views(seen),
         *(word for root in edited for word in ("--bind-try", root, root)),
         *(word for path in _protected(view, edited) for word in ("--ro-bind", path, path)),
+        *_closed(seen.closed_paths or (), temporary),
         "--bind",
         temporary,
         temporary,
@@ -50,6 +51,18 @@ def _views(seen: VisiblePaths) -> Iterator[str]:
     for link in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
         if os.path.islink(link):
             yield from ("--symlink", os.readlink(link), link)
+
+
+def _closed(paths: Sequence[str], temporary: str) -> Iterator[str]:
+    """Puts something that no one can open in the place of each file that rules keep from being read."""
+    nothing = os.path.join(temporary, "closed")
+    for path in paths:
+        if os.path.isdir(path):
+            yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
+        elif os.path.isfile(path) and not os.path.islink(path):
+            if not os.path.lexists(nothing):
+                os.close(os.open(nothing, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o000))
+            yield from ("--ro-bind", nothing, path)
 
 
 def _protected(view: View, roots: Sequence[str]) -> Iterator[str]:

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from bridle.host.wall.visible_files import VisiblePaths
     from bridle.host.wall.wall import Wall
 
+_DOES_NOTHING = ("/bin/sh", "-c", "exit 126")
+_TOO_MANY = Refusal(
+    deed="run in a folder where rules close more files than can be looked for", call="bubblewrap"
+)
+
 
 class EnforcedCommand:
     """One command that is held."""
@@ -22,6 +27,7 @@ class EnforcedCommand:
         around: Callable[[Sequence[str]], Sequence[str]],
         supervise: "Callable[[tuple[int, ...]], Supervisor] | None",
         seen: "VisiblePaths",
+        refused: Refusal | None = None,
     ) -> None:
         self.env = env
         """What of the environment the command gets."""
@@ -30,6 +36,7 @@ class EnforcedCommand:
         self._supervise = supervise
         self._supervisor: Supervisor | None = None
         self._seen = seen
+        self._refused = refused
 
     def spawner(self, *outputs: int) -> Spawn | None:
         """From where the command is to be started, with what it prints to; None when that does not matter."""
@@ -41,7 +48,7 @@ class EnforcedCommand:
     @property
     def refusal(self) -> Refusal | None:
         """What the kernel kept the command from; it was ended then."""
-        return None if self._supervisor is None else self._supervisor.refusal
+        return self._refused if self._supervisor is None else self._supervisor.refusal
 
     def refused_in(self, said: str, *, command: str, cwd: str, failed: bool) -> Refusal | None:
         """All refusals, those included that only the command's output shows."""
@@ -78,6 +85,10 @@ class Enforcement:
         if how == "bubblewrap":
             from bridle.host.wall.bubblewrap import wrap
 
+            if seen.closed_paths is None:
+                return EnforcedCommand(
+                    env=kept, around=lambda _: _DOES_NOTHING, supervise=None, seen=seen, refused=_TOO_MANY
+                )
             return EnforcedCommand(
                 env=kept,
                 around=lambda argv: wrap(argv, view, seen, temporary=wall.temporary, cwd=cwd),

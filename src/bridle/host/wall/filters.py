@@ -1,5 +1,6 @@
 """The filter of system calls that a judged command runs under."""
 
+import os
 import struct
 from collections.abc import Mapping
 from errno import EACCES, ENOSYS, ENOTSUP, ENOTTY, EPERM
@@ -16,7 +17,8 @@ _NEWEST = 467
 """Calls that kernels added later are not known, so they are absent here."""
 _NAMESPACES = 0x7E020000
 _UNIX, _NETLINK = 1, 16
-_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000
+TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000
+"""Flags of which one makes opening a file more than reading it."""
 
 SUPERVISED = {
     "creat": (85, None), "mkdir": (83, None), "mkdirat": (258, 34), "mknod": (133, None),
@@ -76,8 +78,10 @@ def supervised_calls(machine: str) -> dict[int, str]:
 
 
 @cache
-def judged_filter(machine: str) -> bytes:
+def judged_filter(machine: str, *, reads: bool = False) -> bytes:
     """A filter program under which a command computes and reads, and everything else is looked at.
+
+    With `reads`, opening for reading is handed over as well; listing folders never is.
 
     Raises:
         KeyError: the machine is not known.
@@ -95,7 +99,7 @@ def judged_filter(machine: str) -> bytes:
         *_answering(refused, _fail(EPERM)),
         *_answering(_numbers(_ABSENT, it), _fail(ENOSYS)),
         *_answering(_numbers(_UNSUPPORTED, it), _fail(ENOTSUP)),
-        *_openings(it),
+        *_openings(it, reads=reads),
         *_when(_IOCTL[it], [*_listed(1, _PLAIN_IOCTLS), _fail(ENOTTY)]),
         *_when(_FCNTL[it], [_load(1), *_answering(_NOTIFYING_FCNTLS, _fail(EPERM)), _ALLOWED]),
         *_when(_CLONE[it], [_load(0), _step(_ANY_BIT, _NAMESPACES, 0, 1), _fail(EPERM), _ALLOWED]),
@@ -112,11 +116,14 @@ def judged_filter(machine: str) -> bytes:
     return b"".join(parts)
 
 
-def _openings(column: int) -> list[bytes]:
+def _openings(column: int, *, reads: bool) -> list[bytes]:
     steps: list[bytes] = []
+    # A descriptor without rights, or of a folder, shows nothing of what is in a file.
+    harmless = (os.O_DIRECTORY | os.O_PATH) if reads else 0
     for flags, numbers in zip((1, 2), OPENING.values(), strict=True):
         if (number := numbers[column]) is not None:
-            handed = [_load(flags), _step(_ANY_BIT, _TO_WRITE, 0, 1), _step(_RETURN, _HAND_OVER)]
+            handed = [_load(flags), _step(_ANY_BIT, TO_WRITE, 0, 1), _step(_RETURN, _HAND_OVER)]
+            handed += [_step(_ANY_BIT, harmless, 1, 0), _step(_RETURN, _HAND_OVER)] if reads else []
             steps += _when(number, [*handed, _ALLOWED])
     return steps
 

@@ -54,6 +54,23 @@ def make_rules(places: Iterable[tuple[str, int]]) -> int:
     return rules
 
 
+def make_read_rules(places: Iterable[str]) -> int:
+    """A descriptor of rules that close every file to reading but those in these places.
+
+    Raises:
+        OSError: the kernel has no Landlock.
+    """
+    attributes = (ctypes.c_uint64 * 1)(_READ)
+    rules = check(libc.syscall(_CREATE, ctypes.byref(attributes), 8, 0), "asking for Landlock")
+    try:
+        for path in places:
+            _permit(rules, path, _READ)
+    except OSError:
+        os.close(rules)
+        raise
+    return rules
+
+
 def restrict(rules: int) -> None:
     """Restrict this thread and all that it starts, for good."""
     check(quick.syscall(_RESTRICT, rules, 0), "entering Landlock")
@@ -69,6 +86,8 @@ def _permit(rules: int, path: str, rights: int) -> None:
         if kind not in (_FOLDER, _REGULAR, _CHARACTERS):
             return
         rights = rights if kind == _FOLDER else rights & _ON_FILES
+        if not rights:
+            return
         rule = ctypes.create_string_buffer(
             rights.to_bytes(8, sys.byteorder) + found.to_bytes(4, sys.byteorder, signed=True), 12
         )

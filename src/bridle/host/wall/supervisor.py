@@ -22,8 +22,10 @@ from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request, receive
 from bridle.host.wall.bounds import Bounds, OutOfBounds
 from bridle.host.wall.changes import Changes
-from bridle.host.wall.filters import judged_filter, supervised_calls
+from bridle.host.wall.closed_files import ClosedFile
+from bridle.host.wall.filters import OPENING, TO_WRITE, judged_filter, supervised_calls
 from bridle.host.wall.landlock import quick, restrict
+from bridle.host.wall.read_openings import ReadOpenings
 from bridle.types.sandbox import Refusal
 
 _OWN_FOLDER_AND_MASK = 0x200
@@ -46,8 +48,19 @@ Child = subprocess.Popen[bytes]
 class Supervisor:
     """One command behind the wall."""
 
-    def __init__(self, rules: int | None, bounds: Bounds, *, outputs: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        rules: int | None,
+        bounds: Bounds,
+        *,
+        outputs: tuple[int, ...],
+        readings: ReadOpenings | None = None,
+        read_rules: int | None = None,
+    ) -> None:
         self._rules = rules
+        self._readings = readings
+        """Where rules close files in the working folders: what the command reads there is opened for it."""
+        self._read_rules = read_rules
         self._bounds = bounds
         self._outputs = tuple(os.dup(output) for output in outputs)
         """What the command prints to, for when it opens that by its name."""
@@ -102,7 +115,9 @@ class Supervisor:
             start_new_thread(self._supervise, ())
             try:
                 _drop_capabilities()
-                listener = _filter_calls()
+                if self._read_rules is not None:
+                    restrict(self._read_rules)
+                listener = _filter_calls(reads=self._readings is not None)
             finally:
                 self._listening.put(listener)
             outcome = make()
@@ -131,11 +146,16 @@ class Supervisor:
         ready = select.poll()
         ready.register(listener, select.POLLIN)
         while True:
-            for _, event in ready.poll(self._retry()):
+            for _, event in ready.poll(self._pause()):
                 if not event & select.POLLIN:
                     return
                 if (request := receive(listener)) is not None:
                     self._attend(request)
+
+    def _pause(self) -> int | None:
+        """How long to wait for the next call: pipes that have no other end yet are tried again."""
+        pauses = [self._retry(), None if self._readings is None else self._readings.retry()]
+        return min((pause for pause in pauses if pause is not None), default=None)
 
     def _attend(self, request: Request) -> None:
         if request.task == self._launcher:
@@ -144,10 +164,12 @@ class Supervisor:
         name, handle = self._calls[request.number]
         self._bounds.begin(request.task)
         try:
-            if not (name in ("open", "openat") and self._is_own_output(request, name)) and not handle(
-                request
-            ):
+            if name in OPENING and self._opened(request, name):
+                return
+            if not handle(request):
                 request.answer()
+        except ClosedFile as error:
+            self._refuse(request, name, error.path, f"read {error.path}")
         except OutOfBounds as error:
             if (usual := _would_have_failed(name, error.target)) is None:
                 self._refuse(request, name, error.target)
@@ -167,10 +189,17 @@ class Supervisor:
                     pass  # The command would have failed anyway.
             request.answer(error.errno or errno.EPERM)
 
-    def _refuse(self, request: Request, name: str, target: str) -> None:
+    def _opened(self, request: Request, name: str) -> bool:
+        """Whether a call that opens was answered in a way of its own."""
+        if self._is_own_output(request, name):
+            return True
+        reads = not request.integer(1 if name == "open" else 2) & TO_WRITE
+        return reads and self._readings is not None and self._readings.open(request, name)
+
+    def _refuse(self, request: Request, name: str, target: str, deed: str = "") -> None:
         if self.refusal is None:
             path = target if target.startswith("/") else None
-            deed = target if path is None else f"{_DEEDS.get(name, 'change')} {target}"
+            deed = deed or (target if path is None else f"{_DEEDS.get(name, 'change')} {target}")
             self.refusal = Refusal(deed=deed, call=name, path=path)
         try:
             # Its first calls may come before the starting thread knows its number.
@@ -252,10 +281,10 @@ def _drop_capabilities() -> None:
             quick.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-def _filter_calls() -> int:
+def _filter_calls(*, reads: bool) -> int:
     """Filter the calls of this thread; the descriptor at which those to look at arrive."""
     machine = os.uname().machine
-    program = judged_filter(machine)
+    program = judged_filter(machine, reads=reads)
     code = ctypes.create_string_buffer(program, len(program))
     head = (ctypes.c_uint64 * 2)(len(program) // 8, ctypes.addressof(code))
     usual = _NEW_LISTENER | _KEEP_SPECULATION

@@ -9,6 +9,7 @@ from functools import cache
 from msgspec import Struct
 
 from bridle.host.wall import git_paths
+from bridle.host.wall.closed_files import ClosedFiles
 from bridle.host.wall.landlock import CHANGE, RUN, SEE, USE
 from bridle.types.sandbox import View
 
@@ -94,14 +95,30 @@ class VisiblePaths(Struct, frozen=True):
     """Of the system and the programs; the same value until it is looked for again."""
     own: tuple[tuple[str, int], ...]
     """Of this command."""
+    closed: ClosedFiles | None = None
+    """What rules close of it."""
+    closed_paths: tuple[str, ...] | None = ()
+    """What there is of that; None when it is too much to know."""
 
     def shows(self, path: str) -> bool:
         """Whether a path without links may be read."""
-        return bool(self._rights(path) & SEE)
+        return bool(self._rights(path) & SEE) and not self._closes(path)
+
+    def apart_from(self, roots: Sequence[str]) -> tuple[str, ...]:
+        """Every place whose files may be read and that is in none of these folders, nor around one."""
+        given = {**self.usual, **dict(self.own)}
+        places = [path for path, rights in sorted(given.items()) if rights & SEE & USE]
+        apart = (each for path in places for each in _outside(path, roots))
+        return tuple(dict.fromkeys(apart))
 
     def runs(self, path: str) -> bool:
         """Whether a program may be started."""
         return bool(self._rights(path) & RUN & ~SEE)
+
+    def _closes(self, path: str) -> bool:
+        if self.closed is not None and self.closed.covers(path):
+            return True
+        return any(_within(path, closed) for closed in self.closed_paths or ())
 
     def _rights(self, path: str) -> int:
         rights, own = 0, dict(self.own)
@@ -141,6 +158,19 @@ def _environments(folders: Iterable[str]) -> Iterator[str]:
             yield above
         elif name == "bin" and os.path.isdir(os.path.join(above, "lib")):
             yield os.path.join(above, "lib")
+
+
+def _outside(path: str, roots: Sequence[str]) -> Iterator[str]:
+    """What there is of a place besides these folders."""
+    if any(_within(path, root) for root in roots):
+        return
+    if not any(_within(root, path) for root in roots):
+        yield path
+        return
+    for name in _listed(path):
+        below = os.path.join(path, name)
+        if not os.path.islink(below):
+            yield from _outside(below, roots)
 
 
 def _real(paths: Iterable[str]) -> Iterator[str]:
