@@ -122,6 +122,4 @@ def test_without_a_rule_by_command_a_name_is_a_word():
 def test_the_reason_names_the_rule():
     decision = bash("odd-runner curl", DENIED, "bypassPermissions")
 
-    assert decision.reason == (
-        "it names what rule Bash(curl:*) is about, and it is unclear whether that is run"
-    )
+    assert decision.reason == ("it mentions a command that rule Bash(curl:*) covers, and it may run it")

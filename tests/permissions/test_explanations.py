@@ -26,7 +26,11 @@ def _refused(case: Case) -> str:
 @pytest.mark.parametrize(
     ("command", "said", "unsaid"),
     [
-        ("npm test", ["npm", "the rule Bash(npm test:*)", _NO_APPROVER], ["rest of the command"]),
+        (
+            "npm test",
+            ["npm", "the rule Bash(npm test:*)", _NO_APPROVER],
+            ["rest of the command"],
+        ),
         (
             "ls && python -m venv v && pip install x",
             [
@@ -38,9 +42,9 @@ def _refused(case: Case) -> str:
             ["`ls`"],
         ),
         ("cat /opt/x/a", ["/opt/x/a", "the working folder /opt/x"], ["rule"]),
-        ("cd /opt && ls", ["goes to /opt", "the working folder /opt"], ["The rest"]),
+        ("cd /opt && ls", ["changes to /opt", "the working folder /opt"], ["The rest"]),
         ("echo x > out", ["out", "the mode acceptEdits"], []),
-        ("rm -rf /", ["removes /", "No rule allows it"], ["The user can allow it"]),
+        ("rm -rf /", ["removes /", "Rules cannot allow it"], ["The user can allow it"]),
         ("npm test > out", ["rule Bash(npm test:*) and the mode acceptEdits"], []),
     ],
 )
@@ -59,13 +63,15 @@ def test_a_rule_that_denies_is_named_with_the_part_and_its_place():
     placed = Rule(rule.effect, rule.tool, rule.content, "userSettings", "/h/settings.json", 7)
     text = _refused(bash_case("git status; git push origin", (placed,)))
     assert "`git push origin` (denied by rule Bash(git push:*))" in text
-    assert "The rest of the command may run. Only the user can change that rule (/h/settings.json:7)." in text
+    assert (
+        "The rest of the command is allowed. Only the user can change that rule (/h/settings.json:7)." in text
+    )
     assert "`git status`" not in text
 
 
 def test_a_rule_that_asks_is_named():
     text = _refused(bash_case("git push", rules(ask=("Bash(git push:*)",), allow=("Bash",))))
-    assert "rule Bash(git push:*) asks first" in text and "Only the user can change that rule" in text
+    assert "rule Bash(git push:*) requires approval" in text and "Only the user can change that rule" in text
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,7 @@ def test_a_session_that_does_not_ask_tells_the_same_remedies(command: str, neede
 
 
 def test_a_session_that_does_not_ask_says_where_no_rule_helps():
-    assert "Only another permission mode allows it." in _refused(bash_case("rm -rf ~", mode="dontAsk"))
+    assert "Only another permission mode can allow it." in _refused(bash_case("rm -rf ~", mode="dontAsk"))
 
 
 @pytest.mark.parametrize("mode", ["default", "dontAsk"])
@@ -98,7 +104,7 @@ def test_files_and_pages_are_told_too(mode: Mode):
 
 def test_plan_mode_is_named():
     text = _refused(bash_case("ls; npm test", mode="plan"))
-    assert "plan mode only reads" in text and "Only another permission mode allows it." in text
+    assert "plan mode is read-only" in text and "Only another permission mode can allow it." in text
 
 
 def test_many_parts_are_cut():

@@ -13,6 +13,7 @@ def test_searching_a_folder_asks_while_a_rule_keeps_files_from_being_read(tmp_pa
     """S32: a search would print lines of the file that the rule protects."""
     for name in ("src", "a"):
         (tmp_path / name).mkdir()
+        (tmp_path / name / ".env").write_text("x")
     assert isinstance(bash(command, rules(deny=("Read(.env)",)), cwd=str(tmp_path)), Ask)
     assert isinstance(bash(command, cwd=str(tmp_path)), Allow)
 

@@ -43,6 +43,12 @@ def tool_case(tool: str, subject: str = "") -> Case:
     ("case", "expected"),
     [
         (bash_case("npm run build"), [allow(command("npm run build:*"))]),
+        (bash_case("gh pr list -L 3"), [allow(command("gh:read-only"))]),
+        (
+            bash_case("gh pr list && docker ps && ls"),
+            [allow(command("gh:read-only"), command("docker:read-only"))],
+        ),
+        (bash_case("gh pr merge 1"), [allow(command("gh pr:*"))]),
         (bash_case("pytest -q tests"), [allow(command("pytest:*"))]),
         (bash_case("git commit -m x && git push"), [allow(command("git commit:*"), command("git push:*"))]),
         (bash_case("git push a && git push b"), [allow(command("git push:*"))]),

@@ -38,14 +38,16 @@ def _breadth(rule: Rule) -> Iterator[str]:
             if program == "":
                 yield "it allows any program"
             elif open_ended and program in _RUNS_ANYTHING.split():
-                yield f"{program} runs whatever its arguments say, so it allows every command"
+                yield f"{program} can run any program, so it allows every command"
             elif open_ended and not content.endswith((":*", " *")):
                 yield f"it also allows other programs whose names begin with {program}"
         case tool if tool in tool_names.EDITORS and (bare or content in ("**", "//**", "~/**")):
-            yield "it allows changes to every file"
+            yield "it allows editing every file"
         case tool_names.READ if content in ("//**", "~/**", "//", "~"):
-            yield "it allows reading files far outside the project, keys among them"
+            yield "it allows reading files outside the project, including keys"
         case tool_names.FETCH if bare or content in ("domain:*", "domain:*.*"):
-            yield "it allows every public address, so anything that was read can be sent out"
+            yield "it allows every public address, so any data can be sent out"
+        case tool if tool in tool_names.BY_HOST and (bare or content in ("domain:*", "domain:*.*")):
+            yield "it lets pages of every public address be used with your logins"
         case _:
             pass

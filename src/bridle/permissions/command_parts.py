@@ -7,9 +7,10 @@ from msgspec import Struct
 
 from bridle.permissions import patterns
 from bridle.permissions.files import paths
+from bridle.permissions.files.denied_reads import keeps_files_back, may_hold_some, searches
 from bridle.permissions.matching import allow_rules, find_part_rule, find_path_rule, is_whole_command
 from bridle.permissions.shell.programs.service_commands import READ_ONLY
-from bridle.permissions.tool_names import ENTER, READ, SHELL
+from bridle.permissions.tool_names import ENTER, SHELL
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Judged, PartDecision, Rule
 from bridle.types.shell import Part
 
@@ -17,7 +18,6 @@ _WORDS: dict[type[Decision], Literal["allow", "ask", "deny"]] = {Allow: "allow",
 
 
 REFUSING = (Effect.DENY, Effect.ASK)
-_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff"})
 
 
 class PartOpinion(Struct, frozen=True):
@@ -62,7 +62,7 @@ def weigh_part(case: Case, part: Part, effects: Sequence[Effect] = REFUSING) -> 
     if case.mode == "bypassPermissions":
         return Allow("permissions are bypassed", "mode")
     if case.mode == "plan" and not (part.harmless and not part.writes):
-        return Ask("plan mode only reads", "mode")
+        return Ask("plan mode is read-only", "mode")
     rule = allowing(case, part)
     if part.unclear is not None and not _settles(rule, part):
         return Ask(part.unclear)
@@ -84,7 +84,7 @@ def denied(rule: Rule) -> Deny:
 
 
 def asked(rule: Rule) -> Ask:
-    return Ask(f"rule {rule} asks first", "rule", rule, needs_person=True)
+    return Ask(f"rule {rule} requires approval", "rule", rule, needs_person=True)
 
 
 def allowed(rule: Rule) -> Allow:
@@ -96,10 +96,10 @@ def _verdict(case: Case, part: Part, rule: Rule | None) -> Allow | Ask:
     if rule is not None:
         return allowed(rule)
     if part.harmless:
-        why = part.why or "it only reads, inside the working directories"
+        why = part.why or "it only reads files in the working directories"
         return Allow(why, "workingDir", judged=_judged(case, part))
     if case.mode == "acceptEdits" and part.file_command:
-        why = "changes of files in the working directories are accepted"
+        why = "edits in the working directories are accepted"
         return Allow(why, "mode", judged=_judged(case, part, edits=True))
     return Ask(part.why or "no permission rule matches")
 
@@ -132,26 +132,13 @@ def _doubts_about_files(case: Case, part: Part, rule: Rule | None) -> Iterator[A
         return
     readable = (*case.roots, *case.readable)
     for path in part.reads:
-        if case.place(path).folder and _keeps_files_back(case) and _searches(part):
-            yield Ask(
-                f"it searches {path}, where a rule may keep files from being read", "rule", blocked_path=path
-            )
+        searched = case.place(path).folder and keeps_files_back(case) and searches(part)
+        if searched and may_hold_some(case, path, part):
+            yield Ask(f"it searches {path}, where a rule may deny reading files", "rule", blocked_path=path)
         if not paths.is_within(case, path, readable) and find_path_rule(case, path, writes=False) is None:
             yield Ask(
                 f"it reads {path}, which is outside the working directories", "workingDir", blocked_path=path
             )
-
-
-def _searches(part: Part) -> bool:
-    """Whether the command prints lines of whatever files it finds in a folder."""
-    forms = (form.split(maxsplit=2) for form in (part.text, *part.deny_forms))
-    return any(words and (words[0] in _SEARCHERS or words[:2] == ["git", "grep"]) for words in forms)
-
-
-def _keeps_files_back(case: Case) -> bool:
-    return any(
-        rule.effect is Effect.DENY and rule.tool == READ and rule.content is not None for rule in case.rules
-    )
 
 
 def _settles(rule: Rule | None, part: Part) -> bool:

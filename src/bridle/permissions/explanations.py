@@ -15,7 +15,7 @@ def refusal(tool: str, denied: Deny, *, no_approver: str = "") -> str:
     """What the model reads in place of a result; `no_approver` says why no one could be asked, if so."""
     sentences = (
         f"Permission to use {tool} was denied: {why(denied.reason, denied.parts)}.",
-        "The rest of the command may run." if _is_half_fine(denied) else "",
+        "The rest of the command is allowed." if _is_half_fine(denied) else "",
         no_approver,
         remedy(denied, asked=bool(no_approver)),
         "Continue without it, or say what you need." if no_approver else "",
@@ -77,11 +77,11 @@ def _needed(updates: Sequence[PermissionUpdate]) -> Iterator[str]:
 def _without_rules(reason_type: ReasonType) -> str:
     match reason_type:
         case "mode":
-            return "Only another permission mode allows it."
+            return "Only another permission mode can allow it."
         case "hook" | "classifier":
             return ""
         case _:
-            return "No rule allows it: a person must approve each such call."
+            return "Rules cannot allow it: the user must approve each call."
 
 
 def _place(rule: Rule) -> str:

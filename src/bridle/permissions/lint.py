@@ -38,18 +38,18 @@ def _objections(
     rule: Rule, before: Sequence[Rule], rules: Sequence[Rule], tools: Collection[str]
 ) -> Iterator[str]:
     if not rule.tool.startswith("mcp__") and not any(names(rule, tool) for tool in tools):
-        yield f"there is no tool {rule.tool}"
+        yield f"unknown tool {rule.tool}"
     if rule.tool == SHELL and ":*" in (rule.content or "")[:-2]:
-        yield "`:*` only counts at the end; elsewhere write a blank and a star"
+        yield "`:*` only works at the end; elsewhere write a space and a star"
     for other in rules:
         if other.effect in _STRONGER[rule.effect] and _includes(other, rule):
-            yield f"it has no effect, because {_told(other)} covers all of it"
+            yield f"no effect: {_place_of(other)} covers it"
     for other in before:
         if other.effect is rule.effect and _same(other, rule):
-            yield f"it is there already: {_told(other)}"
+            yield f"duplicate of {_place_of(other)}"
     for other in rules:
         if other.effect is rule.effect and not _same(other, rule) and _includes(other, rule):
-            yield f"it adds nothing to {_told(other)}"
+            yield f"redundant: {_place_of(other)} already covers it"
 
 
 def _same(one: Rule, other: Rule) -> bool:
@@ -82,6 +82,6 @@ def _includes_paths(wide: Rule, narrow: Rule) -> bool:
     return not folder.startswith("/") or folder.startswith("//") or wide.source == narrow.source
 
 
-def _told(rule: Rule) -> str:
+def _place_of(rule: Rule) -> str:
     place = ":".join(str(part) for part in (rule.file, rule.line) if part is not None)
     return f"{rule.effect.value} {write(rule)} ({place or rule.source})"

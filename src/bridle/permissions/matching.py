@@ -7,7 +7,7 @@ from typing import Any
 from bridle.permissions import hosts, patterns
 from bridle.permissions.files import paths
 from bridle.permissions.sorted_rules import OPERATOR, names, sorted_rules
-from bridle.permissions.tool_names import EDIT, EDITORS, ENTER, FETCH, READ, READERS, SHELL
+from bridle.permissions.tool_names import BY_HOST, EDIT, EDITORS, ENTER, READ, READERS, SHELL, UPLOAD
 from bridle.types.agent import AGENT_TOOL
 from bridle.types.permission import Case, Effect, Rule
 from bridle.types.shell import Part, Reading
@@ -159,7 +159,7 @@ def _covers(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
         return rule.effect is not Effect.ALLOW and _covers_command(rule, case, forms)
     if not names(rule, case.tool) or case.tool in READERS | EDITORS:
         return False
-    if case.tool == FETCH:
+    if case.tool in BY_HOST:
         return hosts.covers(rule.content, case.subject)
     return patterns.covers(rule.content, case.subject)
 
@@ -168,7 +168,9 @@ def _governed(rule: Rule) -> frozenset[str]:
     """The tools whose files a rule for reading or editing is about."""
     if rule.tool == EDIT:
         return EDITORS | READERS if rule.effect is Effect.ALLOW else EDITORS
-    return READERS | EDITORS if rule.effect is Effect.DENY else READERS
+    if rule.effect is Effect.ALLOW:
+        return READERS
+    return READERS | EDITORS | {UPLOAD} if rule.effect is Effect.DENY else READERS | {UPLOAD}
 
 
 def _covers_files(rule: Rule, case: Case) -> bool:

@@ -10,10 +10,21 @@ from msgspec import Struct
 
 from bridle.permissions import command_parts
 from bridle.permissions.denied_names import naming_rule
+from bridle.permissions.documentation_hosts import is_documentation
 from bridle.permissions.files import paths
-from bridle.permissions.matching import find_rule, may_cover, settles_command, shell_rules
+from bridle.permissions.files.denied_reads import searched_file
+from bridle.permissions.matching import find_path_rule, find_rule, may_cover, settles_command, shell_rules
 from bridle.permissions.suggestions import lasting_rules, suggest
-from bridle.permissions.tool_names import EDITORS, MESSAGE, PLAN_END, PLAN_START, SHELL, has_no_effect
+from bridle.permissions.tool_names import (
+    EDITORS,
+    FETCH,
+    MESSAGE,
+    PLAN_END,
+    PLAN_START,
+    SHELL,
+    UPLOAD,
+    has_no_effect,
+)
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
 _LONGEST = 10_000
@@ -63,7 +74,7 @@ def decide(case: Case) -> Decision:
         lasting = lasting_rules(case, updates, later)
         return msgspec.structs.replace(decision, suggestions=updates, lasting=lasting)
     except _FAULTS as error:
-        reason = f"the call could not be weighed: {error}"
+        reason = f"the call could not be checked: {error}"
         return (
             Deny(reason, "safetyCheck")
             if case.mode == "dontAsk"
@@ -121,7 +132,7 @@ def plan_question(case: Case) -> Decision | None:
     if case.tool == PLAN_END:
         return Ask("the plan is ready", "mode", needs_person=True)
     if case.tool == PLAN_START:
-        return Ask("a plan is to be made first", "mode", needs_person=True)
+        return Ask("the model wants to plan first", "mode", needs_person=True)
     return None
 
 
@@ -131,14 +142,14 @@ def own_file(case: Case) -> Decision | None:
     if isinstance(case.hook, Ask) or find_rule(case, Effect.ASK) is not None:
         return None
     if all(path.endswith(".md") and paths.is_within(case, path, case.own) for path in case.access.writes):
-        return Allow("the session keeps this file for the model", "other")
+        return Allow("this is a session file for the model", "other")
     return None
 
 
 def plan(case: Case) -> Decision | None:
     if case.mode != "plan" or case.read_only or has_no_effect(case.tool, case.input):
         return None
-    reason = "plan mode only reads"
+    reason = "plan mode is read-only"
     return Ask(reason, "mode", needs_person=True) if case.attended else Deny(reason, "mode")
 
 
@@ -177,9 +188,9 @@ def unseen_command(case: Case) -> Decision | None:
         if settles_command(case, part):
             continue
         if part.unseen is not None:
-            return Ask(f"{part.unseen}, and rule {rules[0]} may be about it", "rule", needs_person=True)
+            return Ask(f"{part.unseen}, and rule {rules[0]} may apply", "rule", needs_person=True)
         if (rule := next((each for each in rules if may_cover(each, part)), None)) is not None:
-            return Ask(f"it is unclear whether rule {rule} is about it", "rule", needs_person=True)
+            return Ask(f"it is unclear whether rule {rule} applies", "rule", needs_person=True)
     return None
 
 
@@ -190,8 +201,16 @@ def named_command(case: Case) -> Decision | None:
     rule = naming_rule(rules, case.subject, case.reading)
     if rule is None or all(settles_command(case, part) for part in case.reading.parts):
         return None
-    reason = f"it names what rule {rule} is about, and it is unclear whether that is run"
+    reason = f"it mentions a command that rule {rule} covers, and it may run it"
     return Ask(reason, "rule", needs_person=True)
+
+
+def kept_back_file(case: Case) -> Decision | None:
+    """A search prints what is in every file that it meets: what a rule keeps back is among them."""
+    if case.tool != SHELL or case.confined or (path := searched_file(case)) is None:
+        return None
+    reason = f"it searches a folder with {path}, which a rule keeps from being read"
+    return Ask(reason, "rule", blocked_path=path, needs_person=True)
 
 
 def hook_question(case: Case) -> Decision | None:
@@ -209,7 +228,7 @@ def leaving_the_sandbox(case: Case) -> Decision | None:
 def another_machine(case: Case) -> Decision | None:
     if case.tool != MESSAGE or not case.subject.startswith(("remote:", "bridge:")):
         return None
-    return Ask("the message goes to another machine", "safetyCheck", needs_person=True)
+    return Ask("the message is for another machine", "safetyCheck", needs_person=True)
 
 
 def bypass(case: Case) -> Decision | None:
@@ -236,6 +255,17 @@ def local_address(case: Case) -> Decision | None:
     return Ask("the address is not public, and no rule names it", "safetyCheck")
 
 
+def uploaded_file(case: Case) -> Decision | None:
+    """A rule for a site says nothing about which files of this machine it may have."""
+    if case.tool != UPLOAD:
+        return None
+    for path in case.access.reads:
+        inside = paths.is_within(case, path, (*case.roots, *case.readable))
+        if not inside and find_path_rule(case, path, writes=False) is None:
+            return Ask(f"{path} is outside the working directories", "workingDir", blocked_path=path)
+    return None
+
+
 def accepted_edit(case: Case) -> Decision | None:
     if case.mode == "acceptEdits" and case.tool in EDITORS and case.access.writes and _all_inside(case):
         return Allow("edits in the working directories are accepted", "mode")
@@ -253,13 +283,19 @@ def allow_rule(case: Case) -> Decision | None:
     return None if rule is None else command_parts.allowed(rule)
 
 
+def documentation(case: Case) -> Decision | None:
+    if case.tool != FETCH or not is_documentation(str(case.input.get("url", ""))):
+        return None
+    return Allow("pages of well-known documentation are free", "other")
+
+
 def command(case: Case, effects: Sequence[Effect] = command_parts.REFUSING) -> Decision | None:
     """A command may run when each of its parts may."""
     if case.tool != SHELL:
         return None
     if (folder := command_parts.leaving(case)) is not None:
         return Ask(
-            f"the command goes to {folder}, outside the working directories",
+            f"the command changes to {folder}, outside the working directories",
             "workingDir",
             blocked_path=folder,
         )
@@ -271,14 +307,14 @@ def command(case: Case, effects: Sequence[Effect] = command_parts.REFUSING) -> D
         decision = weighed[0].opinion
     else:
         judged = command_parts.judged_whole(weighed)
-        decision = Allow("every part of the command may run", "subcommandResults", judged=judged)
+        decision = Allow("every part of the command is allowed", "subcommandResults", judged=judged)
     return msgspec.structs.replace(decision, parts=command_parts.tell(weighed, decision))
 
 
 def read_inside(case: Case) -> Decision | None:
     # A call that names no file says nothing about where it reads: a fetch, a search on a server.
     if case.read_only and case.access.reads and not case.access.writes and _all_inside(case):
-        return Allow("reads in the working directories are free", "workingDir")
+        return Allow("reads in the working directories are allowed", "workingDir")
     return None
 
 
@@ -307,6 +343,7 @@ CHECKS = (
     ask_rule,
     unseen_command,
     named_command,
+    kept_back_file,
     hook_question,
     leaving_the_sandbox,
     another_machine,
@@ -314,9 +351,11 @@ CHECKS = (
     sandboxed,
     protected_path,
     local_address,
+    uploaded_file,
     accepted_edit,
     hook_approval,
     allow_rule,
+    documentation,
     command,
     read_inside,
     no_effect,
@@ -328,7 +367,17 @@ CHECKS = (
 _CHECKS_OF_COMMANDS = tuple(
     check
     for check in CHECKS
-    if check not in (plan_question, own_file, another_machine, accepted_edit, allow_rule, no_effect)
+    if check
+    not in (
+        plan_question,
+        own_file,
+        another_machine,
+        uploaded_file,
+        accepted_edit,
+        allow_rule,
+        documentation,
+        no_effect,
+    )
 )
 """Those that may have an opinion on a command: the others are about tools that this is not."""
 
@@ -352,7 +401,7 @@ def _later_opinion(before: Case, case: Case) -> Decision:
 
 
 def _spared(what: str) -> Deny:
-    reason = f"{what}, which a session in the background leaves alone"
+    reason = f"{what}, which background sessions may not change"
     return Deny(f"{reason}: call EnterWorktree first and make the change there", "workingDir")
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.files.denied_reads import with_kept_back
 from bridle.permissions.files.folder_contents import with_trees
 from bridle.permissions.files.git_hidden_files import with_files_kept_back, with_tree_paths
 from bridle.permissions.files.globs import with_matches
@@ -17,8 +18,8 @@ from bridle.permissions.files.paths import is_inside
 from bridle.permissions.files.program_copies import with_copied_programs
 from bridle.permissions.files.repositories import KnownRepository, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
-from bridle.permissions.tool_names import FETCH, SHELL, WATCHER
-from bridle.types.permission import Access, Case, Decision, Mode, Rule
+from bridle.permissions.tool_names import BY_HOST, EDIT, READ, SHELL, WATCHER
+from bridle.types.permission import Access, Case, Decision, Effect, Mode, Rule
 from bridle.types.shell import Part, Reading
 
 _BOUNDARY = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
@@ -116,11 +117,11 @@ def prepare(asked: CallRequest, standing: SessionPosition) -> Case:
         hook=asked.hook,
         confined=asked.tool == SHELL and not leaves_sandbox and standing.confines(asked.subject),
         leaves_sandbox=leaves_sandbox,
-        local_host=asked.tool == FETCH and _is_local(asked.subject),
+        local_host=asked.tool in BY_HOST and _is_local(asked.subject),
         attended=standing.attended,
         checkout=standing.checkout,
     )
-    return with_files_kept_back(case)
+    return with_kept_back(with_files_kept_back(case))
 
 
 def _only_reads_in(roots: tuple[str, ...], asked: CallRequest, followed: FollowedPaths) -> bool:
@@ -159,7 +160,7 @@ def _read(command: str, standing: SessionPosition, followed: FollowedPaths) -> R
 
 def _looked_at(reading: Reading, standing: SessionPosition, followed: FollowedPaths) -> Reading:
     """The reading with what its text promises taken back where the files of this machine say otherwise."""
-    reading = with_tree_paths(with_trees(reading, standing.rules))
+    reading = with_tree_paths(with_trees(_with_mentions(reading, standing), standing.rules))
     reading = with_copied_programs(reading, standing.rules, followed)
     known = KnownRepository(standing.start, standing.origins, standing.trusted)
     return with_system_programs(
@@ -169,6 +170,26 @@ def _looked_at(reading: Reading, standing: SessionPosition, followed: FollowedPa
         home=standing.home,
         writable=followed.spellings((standing.start, *standing.origins, *standing.roots)),
     )
+
+
+def _with_mentions(reading: Reading, standing: SessionPosition) -> Reading:
+    """The reading with the files that words name once they are filled in, where a rule may refuse one."""
+    if not any(
+        rule.effect is not Effect.ALLOW and rule.content is not None and rule.tool in (READ, EDIT)
+        for rule in standing.rules
+    ):
+        return reading
+    return replace(reading, parts=tuple(_filled_in(part, standing.cwd) for part in reading.parts))
+
+
+def _filled_in(part: Part, cwd: str) -> Part:
+    from bridle.permissions.shell.mentioned_paths import mentioned_in_forms, own_paths
+
+    places = part.runs_in or (cwd,)
+    found = own_paths(part.reads, places)
+    if not part.harmless:
+        found += mentioned_in_forms(part.deny_forms, places)
+    return replace(part, mentions=tuple(dict.fromkeys((*part.mentions, *found)))) if found else part
 
 
 def _unread(command: str, fault: str) -> Reading:

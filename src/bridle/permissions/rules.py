@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.config.problems import line_numbers
 from bridle.config.sources import Layer
-from bridle.permissions.tool_names import FETCH, OLD_NAMES, RULED_BY
+from bridle.permissions.tool_names import BY_HOST, OLD_NAMES, RULED_BY
 from bridle.types.permission import Effect, Rule, RuleSource
 
 _TOOL = r"[^\s(),]+"
@@ -30,9 +30,7 @@ def parse(text: str, effect: Effect, source: RuleSource = "session") -> Rule:
         raise ValueError(f"{_shown(text)} is not a permission rule; write Tool or Tool(content).")
     content = _unescape(rest[:-1]) if bracket else None
     if content is not None and not content.strip():
-        raise ValueError(
-            f"{_shown(text)} has nothing between its parentheses; write {name} to cover every call."
-        )
+        raise ValueError(f"{_shown(text)} has empty parentheses; write {name} to match every call.")
     if effect is Effect.ALLOW and "*" in name and not re.fullmatch(_ALLOWED_GLOB, name):
         raise ValueError(f"{_shown(text)} would allow too much; a star may only follow mcp__<server>__.")
     return Rule(effect, OLD_NAMES.get(name, name), None if content == "*" else content, source)
@@ -96,7 +94,7 @@ def rules_from(permissions: Mapping[str, Any], origin: Origin) -> tuple[tuple[Ru
             continue
         for text in listed:
             if not isinstance(text, str):
-                complaint = f"permissions.{effect.value} may only hold text, not {_shown(text)}."
+                complaint = f"permissions.{effect.value} must hold strings, not {_shown(text)}."
                 problems.append(_located(origin, None, complaint))
                 continue
             line = origin.lines.get((effect, text))
@@ -133,9 +131,9 @@ def _flaws(rule: Rule) -> Iterator[str]:
     if rule.effect is Effect.ALLOW and rule.tool.startswith("mcp__"):
         yield f"{_shown(write(rule))} never matches; an allow rule for a server's tool has no parentheses."
     if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, content)):
-        yield f"{_shown(write(rule))} never matches; leave out {field[0]} and write what it should match."
-    if rule.effect is Effect.ALLOW and rule.tool == FETCH and not content.startswith("domain:"):
-        yield f"{_shown(write(rule))} never matches; write {FETCH}(domain:host)."
+        yield f"{_shown(write(rule))} never matches; remove {field[0]} and write the pattern only."
+    if rule.effect is Effect.ALLOW and rule.tool in BY_HOST and not content.startswith("domain:"):
+        yield f"{_shown(write(rule))} never matches; write {rule.tool}(domain:host)."
 
 
 def _closes(rest: str) -> bool:

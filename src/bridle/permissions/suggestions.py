@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bridle.permissions import command_parts
 from bridle.permissions.files import paths
-from bridle.permissions.tool_names import BY_SUBJECT, EDIT, EDITORS, FETCH, READ, READERS, SHELL
+from bridle.permissions.shell.programs.service_commands import READ_ONLY
+from bridle.permissions.tool_names import BY_HOST, BY_SUBJECT, EDIT, EDITORS, READ, READERS, SHELL
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate, RuleValue
 from bridle.types.shell import Part
@@ -79,7 +80,7 @@ def _proposed(case: Case) -> Iterator[PermissionUpdate]:
             yield from _for_command(case)
         case tool if tool in READERS | EDITORS:
             yield from _for_files(case, (*case.access.reads, *case.access.writes), bool(case.access.writes))
-        case tool if tool == FETCH:
+        case tool if tool in BY_HOST:
             if case.subject.startswith("domain:"):
                 yield _allow({"toolName": case.tool, "ruleContent": case.subject})
         case tool if tool in BY_SUBJECT and case.subject:
@@ -114,6 +115,8 @@ def _for_command(case: Case) -> Iterator[PermissionUpdate]:
 def _rule_content(part: Part) -> str:
     from bridle.permissions.shell import rule_prefix
 
+    if part.service:
+        return f"{part.service}:{READ_ONLY}"
     prefix = rule_prefix(part)
     # Where no rule for the likes of a command is good, a star in it means itself.
     return part.text.replace("*", "\\*") if prefix is None else f"{prefix}:*"

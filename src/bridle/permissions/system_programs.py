@@ -17,7 +17,7 @@ from bridle.permissions.session_path import command_path
 from bridle.permissions.word_lists import listed
 from bridle.types.shell import Part, Reading
 
-_BUILTINS = listed("""
+BUILTINS = listed("""
     : . [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown
     echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile
     popd printf pushd pwd read readarray readonly return set shift shopt source suspend test time times trap
@@ -79,7 +79,7 @@ def with_system_programs(
     return _doubted(reading, doubts) if doubts else reading
 
 
-_UNKNOWN_PATH = "the script that is read before each command may change which program runs"
+_UNKNOWN_PATH = "the script sourced before each command may change which program runs"
 
 
 def _doubted(reading: Reading, doubts: Mapping[str, str]) -> Reading:
@@ -94,7 +94,7 @@ def _doubted(reading: Reading, doubts: Mapping[str, str]) -> Reading:
 
 def _files(part: Part) -> Iterator[str]:
     for name in part.programs:
-        if name not in _BUILTINS:
+        if name not in BUILTINS:
             yield name
             if (started := _STARTS.get(name.rpartition("/")[2])) is not None:
                 yield started
@@ -110,14 +110,14 @@ def _doubt(name: str, search: Search, written: Sequence[str], depth: int = 0) ->
     found, relative = (name, False) if "/" in name else _find(name, search)
     for folder in _searched_first(found, search) if written else ():
         if any(is_inside(path, (folder,)) or is_inside(folder, (path,)) for path in written):
-            return f"the command writes to {folder}, where {name} is looked for"
+            return f"the command writes to {folder}, which is searched for {name}"
     if found is None or depth > _DEEPEST:
         return None if found is None else f"it is unclear what {name} runs"
     reason, interpreter = _looked_at(
         found, search.writable, (search.stamp(found), search.stamp(os.path.dirname(found)))
     )
     if relative:
-        reason = "found from the folder that the command runs in"
+        reason = "found in the command's own folder"
     if reason is not None:
         return f"{name} is {found}, {reason}"
     return None if interpreter is None else _doubt(interpreter, search, written, depth + 1)
@@ -159,9 +159,9 @@ def _looked_at(path: str, writable: tuple[str, ...], stamp: object) -> tuple[str
     place = follow(path)
     for spelling in place.spellings:
         if is_inside(spelling, writable):
-            return "in a folder that the session may write", None
+            return "in a folder that the session can write to", None
     if _open_to_all(place.target):
-        return "in a place that anyone may write", None
+        return "in a folder that everyone can write to", None
     return None, _interpreter(place.target)
 
 

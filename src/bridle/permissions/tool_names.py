@@ -17,6 +17,10 @@ WATCHER = "Monitor"
 READ = "Read"
 EDIT = "Edit"
 FETCH = "WebFetch"
+UPLOAD = "BrowserUpload"
+"""Reads a file and gives it to a page: rules that keep a file from being read keep it from that, too."""
+BY_HOST = frozenset({FETCH, "BrowserAct", "BrowserNavigate", "BrowserRead", "BrowserScript", UPLOAD})
+"""Tools about an address: rules for them name hosts, and blanket rules cover only those that are public."""
 ENTER = "Cd"
 """No tool: a rule of this name is about the folders that commands may go to."""
 SKILL = "Skill"
@@ -32,7 +36,7 @@ DELEGATING = frozenset({AGENT_TOOL, FORMER_AGENT_TOOL})
 BY_SUBJECT = frozenset({SKILL, WORKFLOW})
 """Approval is suggested for the skill or workflow that is named, and not for the tool."""
 NO_EFFECT = frozenset({
-    "Advisor", AGENT_TOOL, "AskUserQuestion", SCHEDULE, "CronDelete", "CronList", "ListAgents",
+    "Advisor", AGENT_TOOL, "AskUserQuestion", "BrowserTabs", SCHEDULE, "CronDelete", "CronList", "ListAgents",
     "ListMcpResourcesTool", "PushNotification", "ReadMcpResourceDirTool", "ReadMcpResourceTool",
     "ReportFindings", "ScheduleWakeup", MESSAGE, "Sleep", "StructuredOutput", "TaskCreate", "TaskGet",
     "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", SEARCH, "WaitForMcpServers",

@@ -57,7 +57,7 @@ def mode_of(update: PermissionUpdate) -> Mode:
     for mode in MODES:
         if mode == wanted:
             return mode
-    raise ValueError(f"there is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
+    raise ValueError(f"unknown permission mode {wanted!r}; use one of {', '.join(MODES)}.")
 
 
 def changed_rules(rules: tuple[Rule, ...], update: PermissionUpdate) -> tuple[Rule, ...]:

@@ -44,7 +44,7 @@ def test_nothing_is_let_through_without_the_reviewer_while_planning():
 
 def test_reviewer_is_told_that_nothing_may_change():
     planning = system_text(DEFAULTS, planning=True)
-    assert "Only a plan:" in planning and "Only a plan:" not in system_text(DEFAULTS)
+    assert "Plan mode:" in planning and "Plan mode:" not in system_text(DEFAULTS)
     assert not any(rule in planning for rule in DEFAULTS.allow)
     assert all(rule in planning for rule in DEFAULTS.hard_deny)
 

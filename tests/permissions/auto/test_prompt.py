@@ -85,7 +85,7 @@ def test_long_work_is_cut_from_the_front_and_the_users_words_stay():
         session.say_user([result_block("c1", "y" * 50_000)], data="")
     transcript = condense(session.entries)
     note, first, *work = _read(transcript)
-    assert "older lines are left out" in note["note"]
+    assert "older lines omitted" in note["note"]
     assert first == {"user": "Never touch production."}
     assert "step 399 " in work[-2]["input"] and work[-1] == {"outcome": "done", "of": "Bash"}
     assert len(transcript) < 26_000

@@ -73,7 +73,7 @@ def test_tool_without_effect_needs_no_review(tool: str):
     ("doubt", "expected"),
     [
         (Ask("rule Bash(git push) asks first", "rule"), True),
-        (Ask("a hook asks", "hook"), True),
+        (Ask("a hook requires approval", "hook"), True),
         (Ask("leaves the sandbox", "sandboxOverride"), True),
         (Ask("removes your home", "safetyCheck", needs_person=True), True),
         (Ask(".git/config is protected", "safetyCheck"), False),

@@ -110,3 +110,85 @@ def test_operands_of_git_are_followed(repository: Path, tmp_path_factory: pytest
         "git log origin/main..HEAD -- src",
     ):
         assert isinstance(bash(command, cwd=str(repository)), Allow), command
+
+
+UNLIMITED = """
+git show {blob}
+git show {blob} src/a.py
+git show src/a.py {blob}
+git show {blob} -- src/a.py
+git show HEAD:src/a.py {blob}
+git show HEAD:src/a.py HEAD
+git show HEAD:src/a.py HEAD~0 -- src/a.py
+git show {short} src/a.py
+git show {blob}^{{}} -- src/a.py
+git diff {blob} HEAD:src/a.py
+git diff {blob}..{blob} -- src/a.py
+git diff HEAD:src/a.py {blob}
+git cat-file blob {blob}
+git cat-file -p {short}
+git cat-file --batch < src/a.py
+git cat-file --batch --batch-all-objects < src/a.py
+git cat-file --batch <<< HEAD:src/a.py
+git log -p < src/a.py
+git show < src/a.py
+git diff --cached < src/a.py
+git log -p -- .
+git log -p -- '*'
+git log -p -- ':/'
+git log -p -- ':(glob)**'
+git log -p -- ':!src'
+git log -p -- src ':(top)'
+git diff HEAD -- ./
+git diff HEAD .
+git grep x -- .
+git grep x -- '*.pem'
+git grep x {blob} -- src/a.py
+git grep src
+git grep -e x HEAD
+git show HEAD: -- .
+git stash show -p
+git show secret-name -- .
+"""
+
+
+def test_what_is_not_limited_to_other_files_asks(repository: Path):
+    shown = subprocess.run(
+        ["git", "rev-parse", "HEAD:.env"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    blob = shown.stdout.strip()
+    free = [
+        command
+        for command in UNLIMITED.strip().format(blob=blob, short=blob[:7]).splitlines()
+        if isinstance(_decide(repository, command), Allow)
+        or isinstance(_decide(repository, command, allow=("Bash(git:*)",)), Allow)
+    ]
+    assert free == []
+
+
+LIMITED = """
+git log -p -- src
+git log -p src/a.py
+git log -p HEAD~0 -- src/a.py sub
+git log -p main..HEAD -- sub/b.py
+git diff src
+git diff HEAD -- src/a.py
+git diff --cached sub
+git show HEAD src/a.py
+git show HEAD -- src/a.py
+git show HEAD:src/a.py HEAD:sub/b.py
+git grep x -- src
+git grep x HEAD -- sub
+git blame src/a.py
+git cat-file -p HEAD:src/a.py
+git diff HEAD:src/a.py HEAD:sub/b.py
+"""
+
+
+def test_what_is_limited_to_other_files_is_free(repository: Path):
+    asking = [
+        command
+        for command in LIMITED.strip().splitlines()
+        if not isinstance(_decide(repository, command), Allow)
+    ]
+    assert asking == []

@@ -26,6 +26,26 @@ def test_an_everyday_command_that_reads_is_free(command: str, _: str):
     assert isinstance(decision, Allow), decision
 
 
+ORDINARY = rules(
+    deny=(
+        "Read(./.env)",
+        "Read(./.env.*)",
+        "Read(./secrets/**)",
+        "Bash(rm:*)",
+        "Bash(wget:*)",
+        "Bash(sudo:*)",
+    ),
+    ask=("Bash(git push:*)", "Bash(npm publish:*)"),
+    allow=("Bash(npm run test:*)", "Bash(git commit:*)", "Edit(src/**)"),
+)
+
+
+@table("command, _", everyday("free"))
+def test_rules_about_something_else_make_no_question(command: str, _: str):
+    decision = bash(command, ORDINARY)
+    assert isinstance(decision, Allow), decision
+
+
 @table("command, reason", everyday("asks"))
 def test_one_that_still_asks_is_named_with_its_reason(command: str, reason: str):
     assert reason and not isinstance(bash(command), Allow)
@@ -39,7 +59,7 @@ def test_one_that_talks_to_a_service_needs_its_rule(command: str, rule: str):
 
 def test_at_most_one_percent_ask():
     free, asking = everyday("free"), everyday("asks")
-    assert len(free) >= 200 and len(asking) <= 2
+    assert len(free) >= 600 and len(asking) <= 2
     assert len(asking) <= 0.01 * (len(free) + len(asking))
 
 
@@ -268,3 +288,106 @@ def test_the_file_that_is_really_read_is_seen(tmp_path: Path, command: str, name
 def test_a_denied_program_stays_denied_behind_find(denied: str):
 
     assert not isinstance(bash("find . -exec cat {} \\;", rules(deny=(denied,))), Allow)
+
+
+SEARCHES = [
+    "grep -rn foo .", "rg foo", "rg foo src", "diff -r src other",
+    "find . -name '*.py' | xargs wc -l", "ls | xargs cat", "find . -exec cat {} +", "cd src && grep -r foo .",
+    "grep -r foo src/deep", "rg --files", "git grep --untracked foo",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule", ["Read(./.env)", "Read(**/.env)", "Read(/src/deep/*.env)", "Read(//**/.env)"]
+)
+def test_a_search_asks_where_a_rule_keeps_a_file_back_and_nowhere_else(tmp_path: Path, rule: str):
+    denied = rules(deny=(rule,))
+    for folder in ("src/deep", "other", "docs"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.txt").write_text("foo\n")
+    for command in SEARCHES:
+        assert isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+    (tmp_path / "src" / "deep" / ".env").write_text("x")
+    for command in SEARCHES:
+        assert not isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+    for command in ("grep -rn foo other", "rg foo docs", "diff -r other docs", "cd other && grep -r foo ."):
+        assert isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+    (tmp_path / "src" / "deep").rename(tmp_path / "moved")
+    (tmp_path / "moved" / ".env").unlink()
+    for command in SEARCHES:
+        assert isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+
+
+def test_a_link_with_a_name_that_a_rule_keeps_back_counts(tmp_path: Path):
+    denied = rules(deny=("Read(./.env)",))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "local").write_text("x")
+    assert isinstance(bash("grep -r x config", denied, cwd=str(tmp_path)), Allow)
+    (tmp_path / "src" / ".env").symlink_to("../config/local")
+    for command in ("grep -r x config", "cat src/.env"):
+        assert not isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+
+
+def test_a_search_that_prints_a_file_asks_in_every_mode_and_whatever_allows_it(tmp_path: Path):
+    denied = rules(deny=("Read(./.env)",))
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".env").write_text("x")
+    for command in ("grep -r x .", "grep -R x .", "rg x", "cd src && grep -r x ..", "timeout 5 grep -rn x"):
+        assert not isinstance(bash(command, denied, "bypassPermissions", cwd=str(tmp_path)), Allow), command
+        allowed = (*denied, *rules(allow=("Bash",)))
+        assert not isinstance(bash(command, allowed, cwd=str(tmp_path)), Allow), command
+    for command in (
+        "grep -rn --include='*.py' x .",
+        "grep -rn --include='*.md' --include=*.py x",
+        "grep -r x src",
+    ):
+        assert isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+    for command in ("grep -rn --include='*.env' x .", "grep -rn --include=.* x", "rg --include='*.py' x"):
+        assert not isinstance(bash(command, denied, cwd=str(tmp_path)), Allow), command
+
+
+FILLED = r"""
+cat "$PWD/.env"
+cat "${PWD}"/.env
+head -c5 "${PWD}/src/../.env"
+cat .{env,x}
+cat {a,.env}
+cat $(echo .env)
+cat "$(printf .env)"
+x=$(echo .env); cat $x
+cat ~+/.env
+cat "$(pwd)/.env"
+sed -n "r .env" a.txt
+awk 'BEGIN { while ((getline l < ".env") > 0) print l }'
+date -f .env
+curl file://$PWD/.env
+python3 -c 'print(open(".env").read())'
+node -e 'console.log(require("fs").readFileSync(".env", "utf8"))'
+perl -ne print "$PWD"/.env
+cat /proc/self/cwd/.env
+cat /proc/$$/cwd/.env
+sort /proc/self/task/1/cwd/.env
+cp "$PWD"/.env /tmp/x
+"""
+
+
+@table("command", FILLED.strip().splitlines())
+def test_a_file_that_a_rule_denies_is_denied_however_it_is_named(command: str):
+    denied = rules(deny=("Read(./.env)",))
+    assert not isinstance(bash(command, denied), Allow)
+    assert not isinstance(bash(command, denied, "bypassPermissions"), Allow)
+    assert not isinstance(bash(command, (*denied, *rules(allow=("Bash",)))), Allow)
+
+
+@table(
+    "command",
+    [
+        'for f in *; do sort "$f"@; done', "for f in *; do sort $f.x; done",
+        'for f in *; do file ${f}*; done',
+        'for f in *; do sort "$f"/a; done', 'for f in *; do cd src; sort "$f"; done',
+        'for f in *; do (cd src && sort "$f"); done', "for f in ?o *; do pushd src; file $f; done",
+    ],
+)  # fmt: skip
+def test_a_pattern_in_a_variable_is_free_for_the_names_it_stands_for_alone(command: str):
+    assert not isinstance(bash(command), Allow)

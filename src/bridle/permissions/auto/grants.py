@@ -40,7 +40,7 @@ def entry_notice(rules: Iterable[Rule]) -> str | None:
         return None
     more = f" and {len(dropped) - _MOST_NAMED} more" if len(dropped) > _MOST_NAMED else ""
     named = ", ".join(dropped[:_MOST_NAMED]) + more
-    return f"Auto mode does not use these allow rules, because any code could run behind them: {named}."
+    return f"Auto mode ignores these allow rules, because they can run any code: {named}."
 
 
 def mode_notice(before: Mode, after: Mode, rules: Iterable[Rule]) -> str | None:

@@ -46,9 +46,9 @@ class _Line(Struct, frozen=True):
 
 
 _PLANNING = (
-    "Only a plan: until the user has approved the plan, an action may do no more than look. Deny whatever "
-    "changes a file, a repository, a process, a service or anything else, in the working folders too, "
-    "however small or easily undone.",
+    "Plan mode: until the user approves the plan, an action may only read. Deny every change to a file, "
+    "repository, process, service or anything else, however small or easily undone, in the working "
+    "folders too.",
 )
 
 
@@ -65,9 +65,9 @@ def rules_text(name: str, rules: AutoRules) -> str:
         (
             prompt(name),
             _section("hard_deny: never", rules.hard_deny),
-            _section("soft_deny: a person is asked", rules.soft_deny),
+            _section("soft_deny: ask the user", rules.soft_deny),
             _section("allow: fine", rules.allow),
-            _section("environment: facts, which permit nothing alone", rules.environment),
+            _section("environment: facts; they permit nothing alone", rules.environment),
         )
     )
 
@@ -83,7 +83,7 @@ def question_text(case: Case, *, transcript: str, action: str, doubt: str) -> st
         {
             "cwd": case.cwd,
             "working folders": list(case.roots[:_MOST_FOLDERS]),
-            "why it is asked": shortened(doubt, _LONGEST_DOUBT),
+            "reason for the question": shortened(doubt, _LONGEST_DOUBT),
         }
     )
     return (
@@ -109,7 +109,7 @@ def condense(entries: Sequence[ConversationEntry], *, above: Sequence[Conversati
     share = _USER_SHARE - sum(len(lines[index].text) for index in first)
     kept = {*first, *_newest(said[1:], lines, share), *_newest(done, lines, _WORK_SHARE)}
     left_out = len(lines) - len(kept)
-    note = [inert_line({"note": f"{left_out} older lines are left out"})] if left_out else []
+    note = [inert_line({"note": f"{left_out} older lines omitted"})] if left_out else []
     return "\n".join([*note, *(lines[index].text for index in sorted(kept))])
 
 
@@ -213,7 +213,7 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]} … {len(text) - 2 * half} characters left out … {text[len(text) - half :]}"
+    return f"{text[:half]} … {len(text) - 2 * half} characters omitted … {text[len(text) - half :]}"
 
 
 def _json(value: Any) -> str:

@@ -70,7 +70,7 @@ def planning_doubt(case: Case, decision: Decision) -> Ask | None:
         return None
     if any(part.critical or part.writes or part.redirects_unclear for part in parts):
         return None
-    return Ask("plan mode only reads, and it is not known whether this command does", "mode")
+    return Ask("plan mode is read-only, and this command isn't known to be read-only", "mode")
 
 
 def needs_person(case: Case, doubt: Ask) -> bool:
@@ -97,7 +97,7 @@ def read_verdict(text: str) -> Verdict | None:
     # The reason is shown to people and to the agent: one short line.
     reason = " ".join(verdict.reason.split())[:_LONGEST_REASON].rstrip(". ")
     settled = "deny" if verdict.rule == "hard_deny" else verdict.verdict
-    return Verdict(verdict=settled, reason=reason or "no reason was given", rule=verdict.rule)
+    return Verdict(verdict=settled, reason=reason or "no reason given", rule=verdict.rule)
 
 
 def _steers(path: str, case: Case) -> bool:

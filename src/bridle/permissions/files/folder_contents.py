@@ -50,13 +50,13 @@ def with_trees(reading: Reading, rules: Sequence[Rule]) -> Reading:
             for folder in part.walks:
                 _walk(folder, found)
             if part.lists:
-                _check_listed(part, reading, found, every=every)
+                _check_listed(part, reading, found)
         except _Unclear as reason:
             parts[index] = replace(part, unclear=part.unclear or str(reason))
             continue
         others = [each for place, each in enumerate(reading.parts) if place != index]
         through = next((path for path in _touched(others) if is_inside(path, found.links)), None)
-        unclear = part.unclear or (through and f"a link that it makes may be where {through} leads")
+        unclear = part.unclear or (through and f"it may create a link at {through}")
         parts[index] = replace(
             part,
             reads=tuple(dict.fromkeys((*part.reads, *found.reads))),
@@ -104,18 +104,16 @@ def _walk(folder: str, found: _Found) -> None:
                 waiting.append(entry.path)
 
 
-def _check_listed(part: Part, reading: Reading, found: _Found, *, every: bool) -> None:
+def _check_listed(part: Part, reading: Reading, found: _Found) -> None:
     """Whether names that are given to a command can be nothing but files in the folders they come from."""
-    if every:
-        raise _Unclear("a rule may keep one of the files from being read that it is given")
     if any(each.writes for each in reading.parts):
-        raise _Unclear("the command itself makes files whose names it is given")
+        raise _Unclear("it uses file names that the command creates")
     for folder in part.lists:
         for repository in discover(folder)[-1:]:
             # What git lists need not be on disk.
             names = tracked(repository)
             if names is None or any(_is_odd(name, exactly=part.lists_exactly) for _, name in names):
-                raise _Unclear(f"{repository.top} keeps a name that may become something else")
+                raise _Unclear(f"{repository.top} contains an ambiguous name")
         _list(folder, found, exactly=part.lists_exactly)
 
 
@@ -138,7 +136,7 @@ def _list(folder: str, found: _Found, *, exactly: bool) -> None:
         here = waiting.pop()
         for entry in _entries(here, found, most=_MOST_LISTED):
             if _is_odd(entry.name, exactly=exactly):
-                raise _Unclear(f"{entry.path} is a name that may become something else")
+                raise _Unclear(f"{entry.path} is an ambiguous name")
             if entry.is_symlink():
                 found.reads.append(entry.path)
             elif entry.is_dir(follow_symlinks=False) and entry.name != ".git":
@@ -156,7 +154,7 @@ def _entries(folder: str, found: _Found, most: int = _MOST) -> list[os.DirEntry[
             for entry in entries:
                 found.seen += 1
                 if found.seen > most:
-                    raise _Unclear(f"{folder} is part of more than {most:,} files")
+                    raise _Unclear(f"{folder} holds more than {most:,} files")
                 listed.append(entry)
     except OSError:
         return []  # What cannot be listed cannot be copied either.

@@ -45,28 +45,46 @@ def _keeps_back(rule: Rule) -> bool:
 
 
 def _doubted(part: Part, case: Case, rules: list[Rule]) -> Part:
-    if any(path not in part.runs_in and os.path.lexists(path) for path in part.reads):
-        return part  # It names the files that it shows, and they are weighed one by one.
     for place in part.runs_in:
         for repository in discover(place)[-1:]:
-            if (shown := _shown(repository, case, rules)) is not None:
+            if (shown := _shown(repository, case, rules, _limits(part, repository))) is not None:
                 return replace(
-                    part, unclear=part.unclear or f"it may show {shown}, which a rule keeps from being read"
+                    part, unclear=part.unclear or f"it may show {shown}, which a rule denies reading"
                 )
     return part
 
 
-def _shown(repository: Repository, case: Case, rules: list[Rule]) -> str | None:
+def _limits(part: Part, repository: Repository) -> tuple[str, ...]:
+    """The paths besides of which the command shows nothing; none when it may show everything."""
+    names = (path for path in part.shown_names if os.path.lexists(path))
+    # A path in a commit begins at the top; one that was written begins where git runs.
+    named = (os.path.join(repository.top, path) for path in part.tree_paths if part.shown_paths)
+    return tuple(_real(path) for path in dict.fromkeys((*part.shown_paths, *names, *named)))
+
+
+def _real(path: str) -> str:
+    """A path with no link before its last name, which git does not follow."""
+    folder, name = os.path.split(path.rstrip("/"))
+    return os.path.normpath(os.path.join(os.path.realpath(folder), name))
+
+
+def _shown(repository: Repository, case: Case, rules: list[Rule], limits: tuple[str, ...]) -> str | None:
     """A file of the repository that a rule covers: one that it keeps, or one that is there."""
     names = tracked(repository)
     if names is None or len(names) > _MOST:
         return "a file"
-    paths = [os.path.join(repository.top, name) for _, name in names]
+    top = os.path.realpath(repository.top)
+
+    def is_shown(path: str) -> bool:
+        real = os.path.normpath(os.path.join(top, os.path.relpath(path, repository.top)))
+        return not limits or any(f"{real}/".startswith(f"{limit.rstrip('/')}/") for limit in limits)
+
+    paths = [path for path in (os.path.join(repository.top, name) for _, name in names) if is_shown(path)]
     for rule in rules:
         pattern = (rule.content or "").rstrip("/*").rpartition("/")[2]
         likely = [path for path in paths if pattern in path] if not _SPECIAL.search(pattern) else paths
         literal = os.path.join(repository.top, (rule.content or "").lstrip("./"))
-        if not _SPECIAL.search(rule.content or "") and os.path.lexists(literal):
+        if not _SPECIAL.search(rule.content or "") and os.path.lexists(literal) and is_shown(literal):
             likely = [literal, *likely]
         found = next((path for path in likely if covers_any(rule, case, (path,))), None)
         if found is not None:

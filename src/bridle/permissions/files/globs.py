@@ -29,18 +29,21 @@ def with_matches(reading: Reading) -> Reading:
     parts = tuple(map(_matched, reading.parts))
     if any(part.expands for part in parts):
         reads_only = all(part.harmless and not part.writes for part in parts)
-        parts = tuple(_without_options(part, reads_only=reads_only) for part in parts)
+        moves = any(form.startswith(("cd ", "pushd ")) for part in parts for form in part.allow_forms)
+        parts = tuple(_without_options(part, reads_only=reads_only, moves=moves) for part in parts)
     return msgspec.structs.replace(reading, parts=parts)
 
 
-def _without_options(part: Part, *, reads_only: bool) -> Part:
+def _without_options(part: Part, *, reads_only: bool, moves: bool) -> Part:
     """The part, taken for one that asks if a name that its patterns match may be an option."""
     if not part.expands:
         return part
     if not reads_only:
-        return _asking(part, "the rest of the command may make files that it would take for options")
+        return _asking(part, "the command may create files whose names become options")
+    if moves and "$" in part.text:
+        return _asking(part, "the names in a variable may be those of another folder")
     if any("/-" in path for path in part.reads):
-        return _asking(part, "the name of a file may become an option")
+        return _asking(part, "a file name may become an option")
     return part
 
 

@@ -29,7 +29,7 @@ def _marked(part: Part, kept: tuple[str, ...]) -> Part:
         return part
     for path in islice(_named(part.removes), _MOST):
         if must_stay(target := _target(path), kept):
-            return replace(part, critical=f"it removes {target}, where {path} leads")
+            return replace(part, critical=f"it removes {target} through the link {path}")
     return part
 
 

@@ -48,7 +48,7 @@ def _doubted(part: Part, names: tuple[str, ...], followed: FollowedPaths) -> Par
     found = next(filter(_is_program, _copied(part, names, followed)), None)
     if found is None or part.unseen is not None:
         return part
-    return replace(part, unseen=f"it may give the program {found} another name")
+    return replace(part, unseen=f"it may rename or copy the program {found}")
 
 
 def _copied(part: Part, names: tuple[str, ...], followed: FollowedPaths) -> Iterator[str]:

@@ -72,7 +72,7 @@ def planted(repository: Repository, depth: int = 0) -> str | None:
     if hook := _hook(os.path.join(common, "hooks")) or _hook(os.path.join(git_dir, "hooks")):
         return f"{hook} could run"
     if os.path.lexists(alternates := os.path.join(common, "objects", "info", "alternates")):
-        return f"{alternates} names objects elsewhere"
+        return f"{alternates} refers to objects elsewhere"
     for name in dict.fromkeys((
         os.path.join(common, "config"),
         os.path.join(git_dir, "config"),
@@ -90,7 +90,7 @@ def _planted_below(repository: Repository, depth: int) -> str | None:
         return None
     names = tracked(repository)
     if names is None or depth > _DEEPEST:
-        return f"{repository.git_dir}/index is not understood"
+        return f"{repository.git_dir}/index cannot be parsed"
     for inner in (name for own, name in names if own):
         below = found_at(os.path.join(repository.top, inner))
         if below is not None and (reason := planted(below, depth + 1)):
@@ -105,7 +105,7 @@ def _is_git(part: Part) -> bool:
 def _wary(part: Part, known: KnownRepository, making: str | None) -> Part:
     reason = making or next(filter(None, (_doubt(place, known) for place in part.runs_in)), None)
     if not part.runs_in:
-        reason = "it is unclear which repository git finds"
+        reason = "it is unclear which repository git uses"
     return part if reason is None else replace(part, harmless=False, why=reason)
 
 
@@ -125,7 +125,7 @@ def _doubt(place: str, known: KnownRepository) -> str | None:
 def _which(repository: Repository, known: KnownRepository) -> str:
     if not known.trusted:
         return "this folder is not trusted"
-    return f"{repository.top} is not the repository of this session"
+    return f"{repository.top} is not this session's repository"
 
 
 def _makes_repository(reading: Reading) -> str | None:
@@ -133,9 +133,9 @@ def _makes_repository(reading: Reading) -> str | None:
     writes: Sequence[str] = [path for part in reading.parts for path in part.writes]
     made = next((path for path in writes if os.path.basename(path).casefold() in _LAYOUT), None)
     if made is not None:
-        return f"the command writes {made}, and git could take it for part of a repository"
+        return f"the command writes {made}, which git could treat as part of a repository"
     if writes and any(part.copies for part in reading.parts):
-        return "the command copies folders, and git could find a repository in them"
+        return "the command copies folders, which could contain a repository"
     return None
 
 
@@ -156,7 +156,7 @@ def _odd_key(path: str, repository: Repository) -> str | None:
     if text is None:
         return f"{path} cannot be read"
     if len(text) > _LARGEST or "\\\n" in text or "\r" in text.replace("\r\n", "\n") or "\0" in text:
-        return f"{path} is not an ordinary one"
+        return f"{path} is not a regular file"
     section = ""
     for line in map(str.strip, text.split("\n")):
         opened = _SECTION.fullmatch(line)

@@ -16,6 +16,7 @@ from bridle.permissions.shell.hidden_commands import (
     with_input,
 )
 from bridle.permissions.shell.programs.embedded_code import OPTION_VARIABLES, assigned_texts, unclear_options
+from bridle.permissions.shell.programs.subcommand_names import other_names
 from bridle.permissions.shell.programs.subcommands import VALUED, operand_starts
 from bridle.permissions.shell.removals import REMOVERS, ProtectedFolders, critical, removed
 from bridle.permissions.shell.syntax.expansions import FULL, HOLE, evaluate, evaluate_parts
@@ -46,6 +47,7 @@ _TWICE = (">&", "<&")
 _FILLED_IN = re.compile(r"[$`]")
 _PROMPT = re.compile(r"\$\{(\w+|[@*])(?:\[[^]]*\])?@P\}")
 _MOST_TEXTS = 20
+_LONGEST_BODY = 4_000
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
 _MOST_BRANCHES = 6
@@ -62,6 +64,8 @@ class Line(Struct, frozen=True):
 
     held: PossibleValues = PossibleValues()
     aliases: Mapping[str, str] = {}
+    functions: Mapping[str, str] = {}
+    """What the user's start-up files define, each with its body."""
     depth: int = 0
     budget: Budget = field(default_factory=Budget)
     """What is left for it and all that it runs as text."""
@@ -150,7 +154,8 @@ def below(around: Line | None, simples: Sequence[Simple]) -> Line:
             settings = (word.value.partition("=") for word in simple.words[1:])
             aliases |= {name: body for name, _, body in settings if body}
     depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
-    return Line(PossibleValues(), aliases, depth, budget)
+    functions = around.functions if around else {}
+    return Line(PossibleValues(), aliases, functions, depth, budget)
 
 
 def _sets_nothing(simple: Simple) -> bool:
@@ -185,21 +190,57 @@ def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text
     elif plain:
         return _spelled(simple, denial)
     redirections = tuple(_fed(simple.redirections, line.held))
+    takes_input = any(word.value.endswith(("xargs", "parallel")) for word in simple.words)
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
         behind = look_behind(args, redirections)
         denial.note(behind, ground if sure else None)
+        if sure and takes_input:
+            denial.critical = denial.critical or _given(simple, line, behind, ground)
         texts |= {text: texts.get(text, False) for text in behind.hints} | dict.fromkeys(behind.texts, True)
-        if args and (body := line.aliases.get(args[0].value)) is not None:
-            texts[" ".join([body, *(arg.raw for arg in args[1:])])] = True
+        for first in _commanding(args) if line.aliases or line.functions else ():
+            if (body := line.aliases.get(args[first].value)) is not None:
+                texts[" ".join([body, *(arg.raw for arg in args[first + 1 :])])] = True
+            if (body := line.functions.get(args[first].value)) is None:
+                continue
+            if len(body) > _LONGEST_BODY:
+                denial.hide(f"{args[first].value} is a long function of the start-up files")
+            else:
+                texts[body] = True
     for each in simple.evaluates:
         shown = _PROMPT.search(each)
         if shown is not None and any(HOLE in value for value in line.held.of(shown[1])):
-            denial.hide(f"it is unclear what filling in {each} runs")
+            denial.hide(f"it is unclear what expanding {each} runs")
     denial.runs_text = any(sure for text, sure in texts.items() if text not in line.evaluable)
     for text, sure in _likely(texts, denial):
-        if not denial.note_plain(text, ground, sure=sure):
+        named = bool(line.aliases or line.functions)
+        if named or not denial.note_plain(text, ground, sure=sure):
             denial.add(read_text(_with_variables(text), simple, line.held), sure=sure)
     return denial
+
+
+def _commanding(args: Args) -> Iterator[int]:
+    """The words that bash takes for the name of a command: the first, and the one behind `time`."""
+    if args:
+        yield 0
+    if args and args[0].value == "time":
+        yield from (index for index in (1, 2, 3) if index < len(args))
+
+
+def _given(simple: Simple, line: Line, behind: HiddenCommands, ground: ProtectedFolders) -> str | None:
+    """Why a removal must not run whose operands come from input that the line shows."""
+    removals = [args for args in behind.commands if args and args[0].name in REMOVERS]
+    texts = [each.target.value for each in simple.redirections if each.operator == "<<<" and each.target]
+    texts += [each.content for each in simple.redirections if each.content]
+    if not removals or not (texts or simple.fed_by):
+        return None
+    for words in (each.words for each in simple.fed_by if each.words):
+        for args in alternatives(words, line.held, line.budget):
+            if args[0].name in ("echo", "printf"):
+                texts += [arg.value for arg in args[1:] if not arg.value.startswith("-")]
+            elif args[0].name == "find" and (found := critical((*args, Arg("-delete", "-delete")), ground)):
+                return found
+    operands = tuple(Arg(word, word) for text in texts for word in re.split(r"[\s'\"]|\\[0n]", text) if word)
+    return next((found for args in removals if (found := critical((*args, *operands), ground))), None)
 
 
 def _held_options(line: Line) -> Iterator[tuple[str, str]]:
@@ -243,7 +284,10 @@ def _is_plain(simple: Simple, line: Line) -> bool:
     """Whether a command runs nothing else and removes nothing, as most do."""
     if not simple.words or simple.assignments or not _runs_nothing(simple.words[0].value):
         return False
-    return simple.words[0].value not in line.aliases and all(word.literal for word in simple.words)
+    name = simple.words[0].value
+    if name in line.aliases or name in line.functions:
+        return False
+    return all(word.literal for word in simple.words)
 
 
 def _spelled(simple: Simple, denial: Denial) -> Denial:
@@ -282,7 +326,7 @@ def _likely(texts: Mapping[str, bool], denial: Denial) -> list[tuple[str, bool]]
         if (sure and text.strip()) or _LIKE_COMMAND.match(text) or HOLE in text
     ]
     if len(wanted) > _MOST_TEXTS:
-        denial.hide("it is given too many command lines as text")
+        denial.hide("it has too many commands in its arguments")
     return sorted(wanted, key=lambda each: not each[1])[:_MOST_TEXTS]
 
 
@@ -300,7 +344,10 @@ def _forms(args: Args, open_forms: dict[str, None]) -> Iterator[str]:
     if name and name.startswith("git-"):
         yield " ".join(["git", name[4:], *values[1:]])
     if name in VALUED and len(args) > 1:
-        yield from _without_options(name, args, open_forms)
+        plain = tuple(_without_options(name, args, open_forms))
+        yield from plain
+        for form in (" ".join([name, *values[1:]]), *plain):
+            yield from other_names(name, form)
 
 
 def _names(value: str) -> Iterator[str]:

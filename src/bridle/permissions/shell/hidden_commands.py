@@ -32,6 +32,7 @@ _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
 _MOST_STARTS = 1_500
 _MANNER = re.compile(r"^\s*(?:exec=|!|she(?:ll?)?\b|pipe\b[^|]*\||\|[^|]*\|)\s*")
+_ONLY_OPTIONS = re.compile(r"(?:(?:^| )(?:-[0rtx]+|-[nLP] ?\d+|--null|--no-run-if-empty))*")
 _UNCLEAR = "it is unclear which program it runs"
 _MOST_JOINED = 20
 _FIRST, _INNERMOST = 6, 20
@@ -101,7 +102,7 @@ class _Search:
             self.seen[start] = certain
             self._at(start, certain=certain)
         if self.waiting and len(self.seen) >= _MOST_STARTS:
-            self._unseen("it has too many commands behind one another")
+            self._unseen("it nests too many commands")
         starts = sorted(self.seen)
         # However many wrappers there are, the first and the innermost commands count.
         if len(starts) > _FIRST + _INNERMOST:
@@ -126,7 +127,7 @@ class _Search:
             "#" in arg.value and _FILLED_IN.search(arg.value) for arg in self.args
         ):
             # Bash fills in a list of words, where this begins no comment as it does in a command line.
-            self._unseen("it is unclear what filling in its list of words runs")
+            self._unseen("it is unclear what expanding its word list runs")
         runner = RUNNERS.get(name) or _relative(name)
         if runner is not None and not self._only_looks(name, start):
             self._run(runner, start, start + 1, certain=certain)
@@ -202,7 +203,7 @@ class _Search:
         if place == len(self.special) or self.special[place] >= end:
             return
         if len(self.found.texts) > _MOST_JOINED:
-            self._unseen("it has too many commands behind one another")
+            self._unseen("it nests too many commands")
             return
         rest = [each.value for each in self.args[index:end]]
         self.found.texts.append(" ".join(rest))
@@ -375,6 +376,8 @@ def _fed(args: Args) -> Args:
             mark = value.removeprefix("--replace=").removeprefix("-I").removeprefix("-J")
         elif value.startswith(("-i", "--replace")):
             mark = value.removeprefix("--replace").removeprefix("-i") or "{}"
+    if _ONLY_OPTIONS.fullmatch(" ".join(arg.value for arg in args)):
+        return (*args, Arg("echo", "echo"))  # What it runs when no command is named.
     if not mark:
         return (*args, Arg("", HOLE, open=True))
     pattern = re.compile(re.escape(mark))

@@ -116,6 +116,8 @@ def judge(simple: Simple, scene: LineContext, weighed: CommandVerdict | None = N
         walks=paths.walks,
         tree_paths=verdict.tree_paths,
         shows_tree=verdict.shows_tree,
+        shown_paths=_at(verdict.shown_paths, simple.places),
+        shown_names=_at(verdict.shown_names, simple.places),
         lists=tuple(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
         lists_exactly=verdict.exactly,
         expands=verdict.expands,
@@ -143,9 +145,9 @@ def _documents(simple: Simple, scene: LineContext) -> Verdict | None:
         if word is None:
             continue
         if not word.inert:
-            return Verdict(f"filling in {each.raw} may set a variable or run something")
+            return Verdict(f"expanding {each.raw} may set a variable or run a command")
         if unknown := next((name for name in word.names if not _known(name, simple, scene)), None):
-            return Verdict(f"it is not known what ${unknown} holds")
+            return Verdict(f"the value of ${unknown} is unknown")
     return None
 
 
@@ -160,11 +162,11 @@ def _verdict(
         case "declaration":
             return _declared(simple)
         case "arithmetic":
-            return Verdict("it computes", counts(simple, scene))
+            return Verdict("it only does arithmetic", counts(simple, scene))
         case "condition":
             # What is compared as a number is computed, and that may run a command in a subscript.
             computes = compares_numbers(simple, scene)
-            return Verdict("it computes" if computes else "it compares", not computes)
+            return Verdict("it only does arithmetic" if computes else "it only compares", not computes)
         case "command" | "test":
             return _commanded(simple, words, wrappers, scene)
 
@@ -178,9 +180,11 @@ def _commanded(
         words, behind, wrappers = simple.words, frozenset(), frozenset()
         name = "xargs"
     if behind and (wrappers != frozenset({"xargs"}) or name not in TEXT_ONLY):
-        return Verdict(f"{min(behind)} makes more of it than can be seen")
+        return Verdict(f"{min(behind)} expands it in ways that cannot be checked")
     if name in scene.functions or wrappers & scene.functions:
         return Verdict(f"{name} is defined in the command itself")
+    if (meant := scene.startup.get(name)) is not None:
+        return Verdict(f"{name} comes from your start-up files: {meant}")
     for each in simple.assignments:
         # `IFS= read` is how lines are read whole, and means nothing to anything but read.
         fine = is_harmless_as(each.name, each.value.value) or (each.name == "IFS" and name == "read")
@@ -191,9 +195,9 @@ def _commanded(
         (shown for word in filled_in for shown in word.names if not _known(shown, simple, scene)), None
     )
     if unknown is not None:
-        return Verdict(f"it is not known what ${unknown} holds")
+        return Verdict(f"the value of ${unknown} is unknown")
     if any(scene.values.scatters(word) for word in filled_in):
-        return Verdict("a variable without quotes comes to patterns of file names")
+        return Verdict("an unquoted variable may expand to file name patterns")
     if name in ("cd", "pushd"):
         target = destination(words, scene.home)
         known = target is not None and (simple.places is not None or target.startswith("/"))
@@ -209,10 +213,11 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
         if not verdict.harmless or (len(verdict.reads) < 2 and len(verdict.tree_paths) < 2):
             return verdict
     reads: dict[Word, None] = {}
-    verdict = Verdict("its words may vanish")
+    verdict = Verdict("its words may expand to nothing")
     reads_here = follows = shows = expands = False
     named: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    limits: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for filled in scene.values.fillings(words[1:], simple):
         verdict = judge_command((words[0], *filled), here=here, fed=simple.fed_by)
         if not verdict.harmless:
@@ -221,6 +226,7 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
         reads_here, follows = reads_here or verdict.here, follows or verdict.follows
         shows, named = shows or verdict.shows_tree, (*named, *verdict.tree_paths)
         expands, lists = expands or verdict.expands, (*lists, *verdict.lists)
+        limits.append((verdict.shown_paths, verdict.shown_names))
     return replace(
         verdict,
         reads=tuple(reads),
@@ -228,9 +234,15 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
         follows=follows,
         tree_paths=tuple(dict.fromkeys(named)),
         shows_tree=shows,
+        shown_paths=limits[0][0] if len(set(limits)) == 1 else (),
+        shown_names=limits[0][1] if len(set(limits)) == 1 else (),
         expands=expands,
         lists=tuple(dict.fromkeys(lists)),
     )
+
+
+def _at(texts: tuple[str, ...], places: Places) -> tuple[str, ...]:
+    return tuple(os.path.join(place, text) for text in texts for place in sorted(places or ()))
 
 
 def _known(name: str, simple: Simple, scene: LineContext) -> bool:
@@ -243,10 +255,10 @@ def _assigned(simple: Simple, scene: LineContext) -> Verdict:
         if not each.plain or not may_be_set(each.name):
             return Verdict(f"setting {each.name} may change what follows")
         if is_harmless(each.name) and not each.value.literal:
-            return Verdict(f"{each.name} may be one that others know, and what it is set to is not known")
+            return Verdict(f"other programs may use {each.name}, and its value is unknown")
         if not scene.values.is_inert(each.value, simple):
-            return Verdict(f"setting {each.name} may set another variable or run something")
-    return Verdict("it sets a variable that means nothing to others", True)
+            return Verdict(f"setting {each.name} may set another variable or run a command")
+    return Verdict("it sets a variable that no program uses", True)
 
 
 def _declared(simple: Simple) -> Verdict:
@@ -255,7 +267,7 @@ def _declared(simple: Simple) -> Verdict:
         each for each in simple.assignments if each.plain and each.value.inert and is_harmless(each.name)
     ]
     if simple.words and simple.words[0].value == "export" and len(plain) == len(words) and words:
-        return Verdict("it sets variables that change nothing", True)
+        return Verdict("it sets harmless variables", True)
     return Verdict(f"{simple.words[0].value if simple.words else 'it'} may change what follows")
 
 
@@ -364,7 +376,7 @@ def _file_command(
 ) -> bool:
     """Note what a command writes; whether it is one of the simple ones, used in a known way."""
     name = program(words[0])
-    if not name or name in scene.functions:
+    if not name or name in scene.functions or name in scene.startup:
         return False
     plain = all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
     is_simple = plain and not wrappers & _NEVER_HARMLESS_BEHIND

@@ -1,5 +1,7 @@
 """What the commands of one command line have in common."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from bridle.permissions.shell.values.variable_values import Values
@@ -15,3 +17,5 @@ class LineContext(Struct, frozen=True):
     variables: frozenset[str] = frozenset()
     tainted: frozenset[str] = frozenset()
     values: Values = Values()
+    startup: Mapping[str, str] = {}
+    """Names that the user's start-up files define, and as what."""

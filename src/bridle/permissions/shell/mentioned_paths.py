@@ -19,6 +19,13 @@ _READERS = (
 """)
 )
 """Commands that show or pass on what is in the files that their words name."""
+_FILLED = (frozenset(PLAIN) | FILE_COMMANDS | _READERS | {"date"}) - listed("""
+    git hg ssh xargs env sudo curl wget find rsync scp
+""")
+_QUOTED = re.compile(r"[\"']([^\"'\s]+)[\"']")
+_OWN_FOLDER = re.compile(r"^/proc/[^/]+(?:/task/[^/]+)?/(?:cwd/|root(?=/))")
+_MOST_FORMS = 20
+_ALWAYS_PATHS = re.compile(r"file://|/proc/").match
 _NAMED = re.compile(r"(?:-{0,2}[\w-]+=@?|@|-\w@?)(.+)", re.DOTALL)
 _MOST = 200
 
@@ -35,6 +42,38 @@ def mentioned(words: tuple[Word, ...], places: frozenset[str]) -> list[str]:
         for text in _paths(word.value, git=name == "git"):
             found += [os.path.join(place, text) for place in sorted(places)]
     return found
+
+
+def mentioned_in_forms(forms: tuple[str, ...], places: tuple[str, ...]) -> list[str]:
+    """Every path that a command may mean when its variables, braces and substitutions are filled in.
+
+    The forms have lost their quotes, so a word with blanks counts as several: only for programs to which
+    words are files, patterns or code."""
+    words: dict[str, None] = {}
+    for form in forms[:_MOST_FORMS]:
+        name, *given = form.split(maxsplit=_MOST)
+        if not given:
+            continue
+        is_filled = os.path.basename(name) in _FILLED
+        words |= dict.fromkeys(given if is_filled else filter(_ALWAYS_PATHS, given))
+    found: list[str] = []
+    for word in words:
+        quoted = _QUOTED.findall(word)
+        for text in (text for value in (word, *quoted) for text in _paths(_bare(value), git=False)):
+            own = _OWN_FOLDER.sub("", text)
+            found += [f"{place}/{own}" if own[:1] != "/" else own for place in places]
+    return list(dict.fromkeys(found)) if found else found
+
+
+def own_paths(paths: tuple[str, ...], places: tuple[str, ...]) -> list[str]:
+    """What paths through a process's own folder mean: each process has another one."""
+    own = [_OWN_FOLDER.sub("", path) for path in paths if _OWN_FOLDER.match(path)]
+    return [os.path.join(place, text) for text in own for place in places]
+
+
+def _bare(value: str) -> str:
+    """A path without the quotes and marks that may stand around it."""
+    return value.strip("'\"();{}<>,").removeprefix("file://").removeprefix("~+/")
 
 
 def _paths(value: str, *, git: bool) -> list[str]:

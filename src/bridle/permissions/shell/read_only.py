@@ -46,10 +46,10 @@ def judge_command(words: tuple[Word, ...], *, here: str | None, fed: tuple[Simpl
         return Verdict(f"{words[0].raw} is not a known program")
     rest = words[1:]
     if len(rest) == 1 and rest[0].literal and rest[0].value in VERSIONS.get(name, ()):
-        return Verdict(f"{name} says its version", True)
+        return Verdict(f"{name} prints its version", True)
     if name == "git":
         if here is None:
-            return Verdict("git behind a change of directory reads another configuration")
+            return Verdict("git uses another configuration after a change of directory")
         return git(rest, here=here)
     if name == "find":
         return _find(rest, here)
@@ -75,7 +75,7 @@ def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> 
     if names is None or not rest or rest[0].value not in _XARGS_READERS:
         return alone
     if mark and any(mark in word.value and word.value != mark for word in rest[1:]):
-        return Verdict("xargs: it is unclear what becomes of the names")
+        return Verdict("xargs: it is unclear how it uses the names")
     verdict = _given_names(rest if mark else (*rest, _STAND_IN), mark, here)
     return replace(verdict, lists=names.roots, exactly=names.nulls and nulls) if verdict.harmless else verdict
 
@@ -98,7 +98,7 @@ def _find(words: tuple[Word, ...], here: str | None) -> Verdict:
         return verdict
     roots = find_roots(words)
     if roots is None:
-        return Verdict("find: it is unclear which files -exec is given")
+        return Verdict("find: it is unclear which files -exec gets")
     reads, programs = verdict.reads, verdict.programs
     for command in commands:
         if not command or command[0].value not in _XARGS_READERS:
@@ -107,7 +107,7 @@ def _find(words: tuple[Word, ...], here: str | None) -> Verdict:
         if not judged.harmless:
             return Verdict(f"find -exec: {judged.why}")
         reads, programs = (*reads, *judged.reads), (*programs, *judged.programs)
-    return Verdict("find only looks", True, reads, verdict.here, programs, lists=roots, exactly=True)
+    return Verdict("find only reads", True, reads, verdict.here, programs, lists=roots, exactly=True)
 
 
 def program(word: Word) -> str | None:

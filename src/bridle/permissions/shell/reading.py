@@ -29,6 +29,7 @@ from bridle.permissions.shell.values.possible_values import PossibleValues
 from bridle.permissions.shell.values.taint import tainted
 from bridle.permissions.shell.values.variable_values import known_values
 from bridle.permissions.word_lists import listed
+from bridle.types.services.startup import Startup
 from bridle.types.shell import Part, Reading
 
 _LONGEST = 10_000
@@ -37,6 +38,7 @@ _MOST_OPENINGS = 200
 _MOST_OPERATORS = 1_000
 _MOST_REDIRECTIONS = 1_000
 _DEEPEST_SCRIPT = 3
+_SHOWN = 200
 _FILLS_IN = re.compile(r"[$`(\\]")
 """What may begin an expansion, also where it is written with codes of characters."""
 _FIRST_NAME = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\Z|[;|&<>\n]|[ \t]+(?![ \t(\\]))", re.ASCII)
@@ -61,8 +63,10 @@ class _Found(Struct, frozen=True):
     """What a quick look has weighed, from the first command on."""
 
 
-def read_command(command: str, *, cwd: str, home: str) -> Reading:
-    """Take a shell command apart; never raises, and says in `fault` why it cannot be judged."""
+def read_command(command: str, *, cwd: str, home: str, startup: Startup | None = None) -> Reading:
+    """Take a shell command apart; never raises, and says in `fault` why it cannot be judged.
+
+    `startup` are names that the shell knows besides its own: none of them is judged by reputation."""
     fault = _unreadable(command)
     swarm = _swarm(command)
     if len(command) > _LONGEST or swarm is not None:
@@ -70,6 +74,8 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
         return Reading(parts=tuple(pieces(command)), fault=fault, shape="compound")
     start = _start(cwd)
     found = _walk(command, frozenset({start}), start, home)
+    if startup is not None and startup.is_used_by(command):
+        found = _with_startup(found, startup)
     fault = fault or found.fault
     simples, doubtful = found.simples, fault is not None
     if len(simples) > _MOST_PARTS:
@@ -89,6 +95,19 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
     )
 
 
+def _with_startup(found: _Found, startup: Startup) -> _Found:
+    """What was found, where the user's start-up files give some of the names a meaning."""
+    meant = {name: f"alias of {_shortened(body)}" for name, body in startup.aliases.items()}
+    meant |= dict.fromkeys(startup.functions, "a function")
+    line = replace(found.line, aliases={**startup.aliases, **found.line.aliases}, functions=startup.functions)
+    # What was weighed without these names is weighed again.
+    return replace(found, scene=replace(found.scene, startup=meant), line=line, passed=())
+
+
+def _shortened(body: str) -> str:
+    return body if len(body) <= _SHOWN else f"{body[:_SHOWN]}…"
+
+
 def _swarm(command: str) -> str | None:
     """Why a command has far too many of something to be worth parsing, which would take long."""
     if len(command) <= _MOST_OPENINGS:
@@ -106,11 +125,11 @@ def _unreadable(command: str) -> str | None:
     if len(command) > _LONGEST:
         return f"the command is longer than {_LONGEST:,} characters"
     if "\r" in command:
-        return "the command holds a carriage return"
+        return "the command contains a carriage return"
     if _CONTROL.search(command):
-        return "the command holds a control character"
+        return "the command contains a control character"
     if _HIDDEN.search(command):
-        return "the command holds a character that cannot be seen"
+        return "the command contains an invisible character"
     return None
 
 
@@ -168,7 +187,7 @@ def denial_forms(command: str, *, cwd: str, home: str) -> Iterator[Part]:
     """What rules that deny or ask see of each part of a command, one by one; Fault if it cannot be read."""
     script = _readable_script(command)
     if script is None:
-        raise Fault("the command cannot be read")
+        raise Fault("the command cannot be parsed")
     start = _start(cwd)
     walk, _ = _walked(script.text, frozenset({start}), home)
     if walk.fault is not None:
@@ -297,7 +316,7 @@ def _seen(simple: Simple, part: Part, scene: LineContext, line: Line) -> Part:
     """The part with all that its command would run, for rules that deny or ask."""
     found = _looked_through(simple, scene, line)
     if line.budget.is_spent:
-        found.hide("it may come to more commands than are looked at")
+        found.hide("it may expand to too many commands")
     return replace(
         part,
         deny_forms=tuple(found.forms),
@@ -319,12 +338,12 @@ def _looked_through(simple: Simple, scene: LineContext, line: Line) -> Denial:
 def _inner(text: str, simple: Simple, scene: LineContext, line: Line) -> list[Denial]:
     """What may be denied in a command line that another command runs."""
     if line.depth >= _DEEPEST_SCRIPT or not line.budget.take_text():
-        return [Denial(unseen="it runs text that runs text, and so on"), *_salvaged(text)]
+        return [Denial(unseen="it nests commands in strings too deeply"), *_salvaged(text)]
     found = _walk(text, simple.places, scene.start, scene.home, around=line)
     denials = [_looked_through(each, found.scene, found.line) for each in _distinct(found.simples)]
     if not found.fault:
         return denials
-    return [*denials, *_salvaged(text), Denial(unseen="it runs text that cannot be read")]
+    return [*denials, *_salvaged(text), Denial(unseen="it runs a string that cannot be parsed")]
 
 
 def _distinct(simples: list[Simple]) -> Iterator[Simple]:

@@ -93,7 +93,7 @@ def _first(args: Iterable[Arg], ground: ProtectedFolders) -> str | None:
 def _operand(arg: Arg, ground: ProtectedFolders) -> str | None:
     text = _plain_text(arg.value, ground)
     if BEYOND in text:
-        return f"it is unclear what {arg.raw} is, and it removes that"
+        return f"it removes {arg.raw}, which cannot be resolved"
     if text.startswith("~") and arg.raw.startswith("~"):
         return f"it removes {arg.raw}, a user's home directory"
     if not text.strip(HOLE) or not text.strip(FULL):
@@ -126,7 +126,7 @@ def _plain_text(value: str, ground: ProtectedFolders) -> str:
 
 def _path(path: str, ground: ProtectedFolders) -> str | None:
     if _DRIVE.fullmatch(path):
-        return f"it removes {path}, a drive or a directory at its top"
+        return f"it removes {path}, a drive or top-level directory"
     steps = (path.rstrip("/") or "/").split("/")
     base = list(steps)
     while base and base[-1] and _is_anything(base[-1]):
@@ -137,7 +137,7 @@ def _path(path: str, ground: ProtectedFolders) -> str | None:
             places = (place for place in _absolute(folder, ground) if must_stay(place, ground.kept))
             return next((f"it removes everything in {place}" for place in places), None)
     if len(steps) == 2 and not steps[0] and _SPECIAL.search(steps[1]):
-        return f"it removes directories at the top: {path}"
+        return f"it removes top-level directories: {path}"
     for place in _absolute(path, ground):
         if must_stay(place, ground.kept) or (_SPECIAL.search(place) and _matches_kept(place, ground)):
             return f"it removes {place}"
@@ -220,5 +220,5 @@ def _emptied(args: Iterable[Arg], ground: ProtectedFolders) -> str | None:
         text = _plain_text(arg.value.replace(HOLE, ""), ground)
         for place in _absolute(text, ground) if text and ":" not in text else ():
             if must_stay(place, (ground.home,)):
-                return f"it removes what is in {place}"
+                return f"it removes the contents of {place}"
     return None

@@ -146,3 +146,24 @@ def differs(text: str) -> bool:
 def found(script: Script) -> tuple[object, ...]:
     places = dict(script.ends), list(script.inner), dict(script.documents)
     return script.text, script.body, list(script.tokens), places
+
+
+UNFINISHED = [
+    "cd .. && ",
+    "ls; ",
+    "ls |",
+    "ls ||",
+    "ls &&",
+    "ls >",
+    "ls 2>",
+    "echo a'b",
+    'echo "a',
+    "ls; 'x",
+    "",
+    " ",
+]
+
+
+def test_half_of_a_command_is_no_plain_line():
+    """Python before 3.11.5 accepts half of what a possessive pattern repeats."""
+    assert [line for line in UNFINISHED if read_plain(line) is not None] == []

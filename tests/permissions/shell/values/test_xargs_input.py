@@ -124,7 +124,10 @@ def test_names_that_the_command_makes_itself_ask(project: Path):
 
 def test_rule_that_keeps_a_file_back_asks(project: Path):
     denied = rules(deny=("Read(secret.txt)",))
+    assert isinstance(bash("find . | xargs cat", denied, cwd=str(project)), Allow)
+    (project / "src" / "secret.txt").write_text("x")
     assert isinstance(bash("find . | xargs cat", denied, cwd=str(project)), Ask)
+    assert isinstance(bash("find other | xargs cat", denied, cwd=str(project)), Allow)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def tar(words: Words) -> Verdict:
     """`tar -t` of one archive that is a file of this machine."""
     old = _without_dash(words)
     if old is None:
-        return Verdict("tar: its letters are not on the list of harmless ones")
+        return Verdict("tar: unknown option letters")
     try:
         parsed = parse(_TAR, old)
     except Refused as reason:
@@ -69,9 +69,9 @@ def tar(words: Words) -> Verdict:
         return Verdict("tar writes unless it lists")
     files = [word for option, word in parsed.values if option in ("-f", "--file")]
     if len(files) != 1 or not all(word.literal for word in (*files, *parsed.operands)):
-        return Verdict("tar: it is not known which archive it reads")
+        return Verdict("tar: it is unclear which archive it reads")
     if ":" in files[0].value:
-        return Verdict("tar: a name with a colon is on another machine")
+        return Verdict("tar: a name with a colon refers to another machine")
     return Verdict("tar only lists", True, tuple(files), programs=_UNPACKERS)
 
 
@@ -98,15 +98,15 @@ def compressor(name: str, words: Words) -> Verdict:
         return Verdict(f"{name}: {reason}")
     operand = next((index for index, word in enumerate(words) if not word.value.startswith("-")), len(words))
     if any(word.value.startswith("-") and word.value != "-" for word in words[operand:]):
-        return Verdict(f"{name}: on some systems an option behind a file is a file")
+        return Verdict(f"{name}: some systems read an option after a file as a file")
     options = parsed.options
     prints = name in ("zcat", "bzcat", "xzcat") or not options.isdisjoint(_TO_OUTPUT | _TELLS)
     # Which of several wins differs from one to the next.
     unpacks = name in ("gunzip", "bunzip2", "unxz") or not options.isdisjoint(_UNPACKS)
     if not prints and (unpacks or options.isdisjoint(_LOOKS)):
-        return Verdict(f"{name} puts a file in the place of another")
+        return Verdict(f"{name} replaces a file")
     if use is _GZIP and not all(_is_gzip_name(word) for word in parsed.operands):
-        return Verdict(f"{name} looks for a file with another ending, too")
+        return Verdict(f"{name} also tries other file extensions")
     starts = ("gzip",) if use is _GZIP else ()
     expands = may_begin_with_dash(parsed.operands)
     return Verdict(f"{name} only prints", True, parsed.operands, programs=starts, expands=expands)
@@ -125,9 +125,9 @@ def zgrep(words: Words) -> Verdict:
     operands = parsed.operands
     plain = all(word.literal and word.value.isprintable() for word in operands)
     if len(operands) < 2 or not plain or any(word.literal and word.value == "--" for word in words):
-        return Verdict("zgrep: its words are not plain")
+        return Verdict("zgrep: its arguments are not literal")
     if not all(_is_gzip_name(word) for word in operands[1:]):
-        return Verdict("zgrep looks for a file with another ending, too")
+        return Verdict("zgrep also tries other file extensions")
     return Verdict("zgrep only prints", True, operands[1:], programs=("gzip", "grep", "sed"))
 
 
@@ -146,9 +146,9 @@ def zipinfo(words: Words) -> Verdict:
 
 def _zipped(name: str, words: Words) -> Verdict:
     if not words or not all(word.literal and not word.value.startswith("-") for word in words):
-        return Verdict(f"{name}: its words are not on the list of harmless ones")
+        return Verdict(f"{name}: unknown arguments")
     archive = words[0]
     if _ZIP_PATTERN.search(archive.value):
-        return Verdict(f"{name} reads every file that the pattern matches")
+        return Verdict(f"{name} reads every matching file")
     tried = tuple(Word(archive.raw, f"{archive.value}{ending}") for ending in ("", ".zip", ".ZIP"))
     return Verdict(f"{name} only reads", True, tried)

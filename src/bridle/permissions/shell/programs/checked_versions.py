@@ -7,7 +7,7 @@ CHECKED = {
         ls cat head tail wc stat du df pwd basename dirname realpath readlink whoami id groups users tty uname
         arch nproc sort uniq cut tr paste nl tac fold fmt expand unexpand join comm md5sum sha1sum sha224sum
         sha256sum sha384sum sha512sum b2sum cksum sum od base64 base32 seq sleep expr factor numfmt tsort date
-        mkdir touch rm rmdir mv cp tee
+        shuf pr mkdir touch rm rmdir mv cp tee
     """),
     "grep 3.8": listed("grep egrep fgrep"),
     "ripgrep 13.0": listed("rg"),
@@ -23,12 +23,13 @@ CHECKED = {
     "binutils 2.40": listed("strings"),
     "file 5.44": listed("file"),
     "hostname 3.23": listed("hostname"),
-    "glibc 2.36": listed("locale getconf"),
+    "glibc 2.36": listed("locale getconf iconv"),
+    "bc 1.07": listed("bc"),
     "perl 5.36": listed("shasum"),
     "vim 9.0": listed("xxd"),
     "debianutils 5.7": listed("which"),
     "tree 2.1": listed("tree"),
-    "fd 8.6": listed("fd"),
+    "fd 8.6": listed("fd fdfind"),
     "git 2.39": listed("git"),
     "tar 1.34": listed("tar"),
     "gzip 1.12": listed("gzip gunzip zcat zgrep"),
@@ -38,7 +39,7 @@ CHECKED = {
     "pip 23.0": listed("pip pip3"),
     "bash 5.2": listed("""
         : true false echo printf test [ type times wait jobs read set command exit return break continue
-        time
+        time ulimit umask shopt alias help
     """),
 }
 """Package and version, with its programs. An option that a newer version adds is not on any list until the

@@ -142,14 +142,14 @@ def unclear_options(name: str, value: str) -> str | None:
     """Why the options in a variable cannot be read: a shell or the program itself fills something in."""
     if name not in OPTION_VARIABLES or not _FILLED_IN.search(value):
         return None
-    return f"it is unclear which options {name} holds"
+    return f"it is unclear which options {name} contains"
 
 
 def _with_options(program: str, value: str) -> list[str]:
     """Command lines with the options that a variable holds: a program takes them apart without a shell."""
     texts = [f"{program} {value}"]
     for separated in _OPTION_WORDS:
-        words = [_ESCAPED_LETTER.sub(r"\1", word) for word in separated.findall(value)]
+        words = [_ESCAPED_LETTER.sub(r"\1", word) for word in separated.findall(value.lstrip())]
         if words and program == "make" and not words[0].startswith("-") and "=" not in words[0]:
             words[0] = f"-{words[0]}"
         texts.append(" ".join([program, *map(quote, words)]))
@@ -219,7 +219,7 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
             # The value comes from a variable.
             named = setting if equals else next(iter(values[index + 1 : index + 2]), "")
             if _GIT_KEYS.fullmatch(named.partition("=")[0]) or HOLE in named:
-                code.unseen = "it is unclear what the settings given to git run"
+                code.unseen = "it is unclear what the git settings run"
         if not _GIT_KEYS.fullmatch(key):
             continue
         if not equals:
@@ -252,7 +252,7 @@ def _make(name: str, values: Sequence[str], redirections: Sequence[Redirection])
         if equals or evaluates:
             code.hints += re.split(r"[:;\t\n=]", value)
     if any(map(is_computed, given)):
-        code.unseen = code.unseen or f"it is unclear what the rules given to {name} run"
+        code.unseen = code.unseen or f"it is unclear what the rules of {name} run"
     return code
 
 
@@ -377,7 +377,7 @@ def _interpreted(
         code.hints += list(_strings(program))
         shown = _without_text(program) if language.operand else program
         if HOLE in program or FULL in program or language.acts.search(shown):
-            code.unseen = f"it is unclear what the program given to {name} runs"
+            code.unseen = f"it is unclear what the program for {name} runs"
     return code
 
 

@@ -52,7 +52,7 @@ def touched(name: str, words: tuple[Word, ...]) -> TouchedPaths | None:
         return None
     for word in words:
         if not word.literal:
-            return TouchedPaths(unclear=f"it is unclear what {word.raw} stands for")
+            return TouchedPaths(unclear=f"it is unclear what {word.raw} expands to")
     try:
         parsed = parse(use, words)
     except Refused:
@@ -76,12 +76,12 @@ def _transfer(name: str, parsed: Parsed) -> TouchedPaths:
         return TouchedPaths(unclear=f"{name} cannot take both -t and -T")
     if folder is None:
         if len(sources) < 2:
-            return TouchedPaths(unclear=f"{name} lacks an operand")
+            return TouchedPaths(unclear=f"{name} is missing an operand")
         sources, target = sources[:-1], sources[-1]
     else:
         target = folder.value
     if any(os.path.basename(source.rstrip("/")) in ("", ".", "..") for source in sources):
-        return TouchedPaths(unclear=f"it is unclear which files {name} brings along")
+        return TouchedPaths(unclear=f"it is unclear which files {name} includes")
     pairs = [
         pair for source in sources for pair in _ways(source, target, exactly=exactly, into=folder is not None)
     ]
@@ -109,7 +109,7 @@ def _edit(parsed: Parsed) -> TouchedPaths:
         return TouchedPaths(unclear="the script of sed may do more than edit its files")
     suffix = next((word.value for option, word in parsed.values if option in ("-i", "--in-place")), "")
     if "/" in suffix or "*" in suffix:
-        return TouchedPaths(unclear="it is unclear where sed puts its copies")
+        return TouchedPaths(unclear="it is unclear where sed writes its backups")
     copies = tuple(file + suffix for file in files) if suffix else ()
     return TouchedPaths(tuple(files), (*files, *copies), None, True)
 

@@ -70,6 +70,7 @@ SUBCOMMANDS = {
     "branch": _use("arvi", "all remotes verbose list show-current abbrev? no-abbrev" + _LISTS),
     "tag": _use("ln::i", "list" + _LISTS),
     "remote": _use("v", "verbose"),
+    "remote show": _use("", "", most=0),
     "remote get-url": _use("", "push all"),
     "blame": _use(
         "befhclnpstwL:M::C::",
@@ -152,6 +153,9 @@ _LISTING = frozenset(
 _SIGNATURE = re.compile(r"%G|%\(\s*signature")
 _MAGIC = re.compile(r"^(?:\d:|/|\([\w,!:/ -]*\)|[!^])")
 """What stands before the path in `:0:a`, `:/a`, `:(top)a` and `:!a`."""
+_NUMBER = re.compile(r"(?i)(?<![\w-])[0-9a-f]{4,64}(?![\w/-]|\.(?!\.))|\^\{")
+_HEAD = re.compile(r"(?:HEAD|@|ORIG_HEAD)(?:[~^]\d*)*")
+_PATTERN = re.compile(r"[*?\[\\]|^:")
 _ALWAYS_SHOW = frozenset({"show", "diff", "grep", "blame", "annotate", "cat-file", "range-diff"})
 _SHOW_PATCHES = frozenset({
     "log", "whatchanged", "diff-tree", "diff-index", "diff-files", "stash list", "stash show", "reflog",
@@ -179,14 +183,14 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
         index += step
     rest = words[index:]
     if not rest or not rest[0].literal:
-        return Verdict("git: the subcommand is not known")
+        return Verdict("git: unknown subcommand")
     name = rest[0].value
     if name == "config":
         return _config(rest[1:])
     behind = rest[1:]
     if name in _TWO_WORDS and (name != "remote" or (behind and not behind[0].value.startswith("-"))):
         if not behind or not behind[0].literal:
-            return Verdict(f"git {name} may change something")
+            return Verdict(f"git {name} may make changes")
         name, behind = f"{name} {behind[0].value}", behind[1:]
     use = SUBCOMMANDS.get(name)
     if use is None:
@@ -203,9 +207,48 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
     reads = tuple(word for word in parsed.operands if word.doubt is None or _leads_out(word.value))
     reads += tuple(Word(word.raw, path) for word in parsed.operands for path in _in_commit(word))
     named = tuple(path for word in parsed.operands for path in _in_commit(word))
-    limited = any(word.literal and word.value == "--" for word in behind[:-1])
-    shows = not limited and _shows_contents(name, parsed)
-    return Verdict(f"git {name} only reads", True, reads, True, tree_paths=named, shows_tree=shows)
+    shows = _shows_contents(name, parsed)
+    paths, names = _limits(name, parsed, behind) if shows else ((), ())
+    return Verdict(
+        f"git {name} only reads",
+        True,
+        reads,
+        True,
+        tree_paths=named,
+        shows_tree=shows,
+        shown_paths=paths,
+        shown_names=names,
+    )
+
+
+def _limits(name: str, parsed: Parsed, behind: tuple[Word, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths that a command limits itself to, and words that are paths or commits; nothing for no limit.
+
+    What the number of a file's contents names is shown whatever paths stand behind it."""
+    operands = parsed.operands
+    if name == "grep" and parsed.options.isdisjoint({"-e", "-f"}):
+        operands = operands[1:]
+    if name == "cat-file":
+        operands = operands[-1:]
+    end = next((at for at, word in enumerate(behind) if word.literal and word.value == "--"), len(behind))
+    only_paths = behind[end + 1 :]
+    if any(word.doubt is not None or _PATTERN.search(word.value) for word in operands):
+        return (), ()
+    certain = [word.value for word in operands if word in only_paths]
+    either: list[str] = []
+    commits = False
+    for word in (word for word in operands if word not in only_paths):
+        if found := _in_commit(word):
+            certain += found
+        elif _NUMBER.search(word.value) or ":" in word.value or name == "cat-file":
+            return (), ()
+        elif ".." in word.value or _HEAD.fullmatch(word.value):
+            commits = True
+        else:
+            either.append(word.value)
+    if (commits or either) and any(_in_commit(word) for word in operands):
+        return (), ()  # What a commit names is shown beside a file of another.
+    return tuple(certain), tuple(either)
 
 
 def _in_commit(word: Word) -> tuple[str, ...]:
@@ -246,7 +289,7 @@ def _problem(name: str, use: HarmlessUse, parsed: Parsed) -> str | None:
         "reflog": _shows,
     }
     if use.most is not None and len(parsed.operands) > use.most:
-        return "one more operand makes it write"
+        return "a further operand makes it write"
     if any(_SIGNATURE.search(value.value) for _, value in parsed.values):
         return "checking signatures runs another program"
     check = checks.get(name)
@@ -255,12 +298,12 @@ def _problem(name: str, use: HarmlessUse, parsed: Parsed) -> str | None:
 
 def _lists(parsed: Parsed) -> str | None:
     if parsed.operands and parsed.options.isdisjoint(_LISTING):
-        return "a name without --list makes something"
+        return "a name without --list creates something"
     return None
 
 
 def _bare(parsed: Parsed) -> str | None:
-    return "it may change something" if parsed.operands else None
+    return "it may make changes" if parsed.operands else None
 
 
 def _shows(parsed: Parsed) -> str | None:
@@ -275,7 +318,7 @@ def _config(words: tuple[Word, ...]) -> Verdict:
     except Refused as reason:
         return Verdict(f"git config: {reason}")
     if _option_is_a_value(words, parsed):
-        return Verdict("git config takes an option behind a name for its new value")
+        return Verdict("git config reads an option after a name as its new value")
     operands = [word.value for word in parsed.operands]
     reads = not parsed.options.isdisjoint(
         {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"}

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.permissions.shell.syntax.words import Word
 
 _NUMBER = re.compile(r"-\d+")
+_VARIABLE = re.compile(r'"?\$(?:\w+|\{\w+\})"?')
 _LIKE_OPTION = re.compile(r"--?[A-Za-z]")
 ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 Operands = Literal["paths", "pattern", "text", "none"]
@@ -71,6 +72,10 @@ class Verdict(Struct, frozen=True):
     """Paths in commits of a repository that it names."""
     shows_tree: bool = False
     """It may show what is in any file that the repository keeps."""
+    shown_paths: tuple[str, ...] = ()
+    """Where it says which: files and folders that it shows nothing besides of."""
+    shown_names: tuple[str, ...] = ()
+    """Words that name such a path or a commit."""
     lists: tuple[str, ...] = ()
     """Folders from which it is given the names of files."""
     exactly: bool = False
@@ -168,7 +173,7 @@ def parse(use: HarmlessUse, words: tuple[Word, ...]) -> Parsed:
         options.add(name)
         if takes_next:
             if index == len(words):
-                raise Refused(f"{value} lacks its value")
+                raise Refused(f"{value} is missing its value")
             given = words[index]
             index += 1
             _check_value(use, given, name)
@@ -186,10 +191,15 @@ def _check_uncertain(use: HarmlessUse, word: Word) -> None:
             raise Refused(f"{word.doubt} in {word.raw}")
     elif (
         not use.safe
-        and not (use.expands and word.glob == "")
+        and not (use.expands and word.glob == "" and _is_one_pattern(word))
         and (not word.glob or word.glob.startswith("-"))
     ):
         raise Refused(f"{word.raw} may become an option")
+
+
+def _is_one_pattern(word: Word) -> bool:
+    """Whether bash puts names that exist in the place of the whole word, with nothing beside them."""
+    return "$" not in word.raw or _VARIABLE.fullmatch(word.raw) is not None
 
 
 def _check_certain_enough(use: HarmlessUse, word: Word) -> None:
@@ -212,7 +222,7 @@ def _long(use: HarmlessUse, word: Word) -> tuple[str, Word | None, bool]:
     kind = _long_kinds(use.long).get(name[2:])
     # Not abbreviated either: which option that means depends on all that the installed program has.
     if kind is None or (equals and kind == ""):
-        raise Refused(f"{word.value} is not on the list of harmless options")
+        raise Refused(f"{word.value} isn't a known read-only option")
     value = Word(word.raw, given) if equals else None
     return name, value, kind == "=" and not equals
 
@@ -224,10 +234,10 @@ def _short(use: HarmlessUse, word: Word, options: set[str]) -> tuple[str, Word |
     for index, letter in enumerate(cluster):
         kind = kinds.get(letter)
         if kind is None:
-            raise Refused(f"-{letter} is not on the list of harmless options")
+            raise Refused(f"-{letter} isn't a known read-only option")
         rest = cluster[index + 1 :]
         if rest and not _is_read_like_getopt(use, kind, rest):
-            raise Refused(f"{word.value} is not read letter by letter")
+            raise Refused(f"{word.value} does not combine short options")
         if kind == ":":
             return f"-{letter}", Word(word.raw, rest) if rest else None, not rest
         if kind == "::":

@@ -8,7 +8,8 @@ _GREP_LONG = (
     " line-regexp null-data no-messages invert-match max-count= byte-offset line-number line-buffered"
     " with-filename no-filename label= only-matching quiet silent binary binary-files= text directories="
     " devices= group-separator= no-group-separator"
-    " recursive include= exclude= exclude-from= exclude-dir= files-without-match files-with-matches count"
+    " recursive include= exclude= exclude-from= exclude-dir= files-without-match"
+    " files-with-matches count"
     " initial-tab null before-context= after-context= context= color? colour? version help"
 )
 _GREP = HarmlessUse(
@@ -19,6 +20,17 @@ _GREP = HarmlessUse(
     numbers=True,
     files="-f --file --exclude-from",
     patterns="-e -f --regexp --file --version -V --help",
+)
+_FD = HarmlessUse(
+    "HIuisgFapd:t:e:E:0c:1qhVS:j:",
+    "hidden no-ignore no-ignore-vcs no-ignore-parent unrestricted case-sensitive ignore-case glob regex"
+    " fixed-strings absolute-path full-path max-depth= min-depth= exact-depth= type= extension= exclude="
+    " print0 color= max-results= quiet size= changed-within= changed-before= owner= prune"
+    " threads= strip-cwd-prefix"
+    " path-separator= one-file-system show-errors version help",
+    "pattern",
+    safe=False,
+    here=True,
 )
 _RG = HarmlessUse(
     "ivwxcl0nNHIoFPqSsuUaA:B:C:e:f:g:t:T:m:M:d:j:pr:hVE:.",
@@ -72,17 +84,8 @@ PLAIN = {
     "egrep": _GREP,
     "fgrep": _GREP,
     "rg": _RG,
-    "fd": HarmlessUse(
-        "HIuisgFapd:t:e:E:0c:1qhVS:j:",
-        "hidden no-ignore no-ignore-vcs no-ignore-parent unrestricted case-sensitive ignore-case glob regex"
-        " fixed-strings absolute-path full-path max-depth= min-depth= exact-depth= type= extension= exclude="
-        " print0 color= max-results= quiet size= changed-within= changed-before= owner= prune"
-        " threads= strip-cwd-prefix"
-        " path-separator= one-file-system show-errors version help",
-        "pattern",
-        safe=False,
-        here=True,
-    ),
+    "fd": _FD,
+    "fdfind": _FD,
     "stat": HarmlessUse("Lfc:t", "dereference file-system format= printf= terse cached= version help"),
     "file": HarmlessUse(
         "bhiLkNrE0",
@@ -261,9 +264,20 @@ PLAIN = {
     "numfmt": HarmlessUse(
         "d:z", "to= from= suffix= field= format= padding= header? grouping version help", "text"
     ),
+    "shuf": HarmlessUse(
+        "ei:n:rz", "echo input-range= head-count= repeat zero-terminated version help", safe=False
+    ),
+    "pr": HarmlessUse("abcdfFh:l:mN:n::rs::S::tTvw:W:", "version help", safe=False, numbers=True),
+    "iconv": HarmlessUse("f:t:cls", "from-code= to-code= list silent version help", safe=False),
+    "bc": HarmlessUse("lqsw", "mathlib quiet standard warn version", "none", safe=False),
     "tsort": HarmlessUse("", "version help"),
     "jobs": HarmlessUse("lpnrs", "", "text", safe=False),
     "times": HarmlessUse("", "", "none"),
+    "ulimit": HarmlessUse("SHacdefilmnpqrstuvx", "", "none"),
+    "umask": HarmlessUse("Sp", "", "none"),
+    "shopt": HarmlessUse("p", "", "none"),
+    "alias": HarmlessUse("p", "", "none"),
+    "help": HarmlessUse("dms", "", "text"),
     "wait": HarmlessUse("", "", "text", safe=False),
 }
 
@@ -274,17 +288,25 @@ _NAMES_ONLY = (
 )
 VERSIONS = {
     **{name: frozenset({"--version"}) for name in _NAMES_ONLY.split()},
-    "node": frozenset({"--version", "-v"}),
+    "node": frozenset({"--version", "-v", "--help", "-h"}),
     "npm": frozenset({"--version", "-v"}),
-    "python": frozenset({"--version", "-V"}),
-    "python3": frozenset({"--version", "-V"}),
-    "pip": frozenset({"--version", "-V"}),
-    "pip3": frozenset({"--version", "-V"}),
+    "python": frozenset({"--version", "-V", "--help", "-h"}),
+    "python3": frozenset({"--version", "-V", "--help", "-h"}),
+    "pip": frozenset({"--version", "-V", "--help"}),
+    "pip3": frozenset({"--version", "-V", "--help"}),
     "perl": frozenset({"--version", "-v"}),
     "ruby": frozenset({"--version", "-v"}),
     "php": frozenset({"--version", "-v"}),
-    "make": frozenset({"--version", "-v"}),
-    "git": frozenset({"--version", "version"}),
+    "make": frozenset({"--version", "-v", "--help"}),
+    "git": frozenset({"--version", "version", "--help", "help"}),
+    "npx": frozenset({"--version", "-v"}),
+    "bun": frozenset({"--version", "-v"}),
+    "deno": frozenset({"--version", "-V"}),
+    "tsc": frozenset({"--version", "-v"}),
+    "curl": frozenset({"--version", "-V", "--help"}),
+    "gcc": frozenset({"--version", "--help"}),
+    "tput": frozenset({"cols", "lines", "colors"}),
+    "stty": frozenset({"size"}),
     "openssl": frozenset({"version"}),
     "ffmpeg": frozenset({"-version"}),
     "tmux": frozenset({"-V"}),

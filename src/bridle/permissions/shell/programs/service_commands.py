@@ -58,8 +58,8 @@ def _judged(name: str, use: _Use, called: tuple[Word, ...], rest: tuple[Word, ..
         return None
     program = _ALIASES.get(name, name)
     shown = " ".join((name, *(word.value for word in called)))
-    why = f"{shown} only reads, but may talk to a service or run what the project names; "
-    return Verdict(f"{why}the rule Bash({program}:{READ_ONLY}) allows it", service=program)
+    why = f"{shown} only reads, but may contact a service or run the project's code; "
+    return Verdict(f"{why}allow it with the rule Bash({program}:{READ_ONLY})", service=program)
 
 
 def _without_words(use: _Use, given: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -115,7 +115,7 @@ def _on_github(parsed: Parsed) -> str | None:
         if option in ("-R", "--repo") and not _REPOSITORY.fullmatch(word.value):
             return f"{word.value} may be on another host"
         if option in ("-q", "--jq") and not only_looks(word.value):
-            return "the filter may look at more than the answer"
+            return "the filter may read more than the response"
     return None
 
 

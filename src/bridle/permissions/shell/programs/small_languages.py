@@ -100,10 +100,8 @@ _BINARY = listed("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef")
 def text(words: Words) -> Verdict:
     """A builtin to which every word is text."""
     if not all(word.inert for word in words):
-        return Verdict("filling in a variable may set another or run something")
-    return Verdict(
-        "it only prints or does nothing", True, tuple(word for word in words if word.glob is not None)
-    )
+        return Verdict("expanding a variable may set another or run a command")
+    return Verdict("it only prints", True, tuple(word for word in words if word.glob is not None))
 
 
 def find(words: Words, commands: list[Words] | None = None) -> Verdict:
@@ -117,7 +115,7 @@ def find(words: Words, commands: list[Words] | None = None) -> Verdict:
         index += 1
     while index < len(words) and not _begins_expression(words[index]):
         if not words[index].dashless or words[index].doubt:
-            return Verdict(f"find: {words[index].raw} may become something else")
+            return Verdict(f"find: {words[index].raw} is ambiguous")
         roots.append(words[index])
         index += 1
     while index < len(words):
@@ -135,13 +133,13 @@ def find(words: Words, commands: list[Words] | None = None) -> Verdict:
             index = end + 1
             continue
         if word.value not in _FIND_TESTS and not _NEWER.fullmatch(word.value):
-            return Verdict(f"find: {word.value} is not on the list of harmless tests")
+            return Verdict(f"find: {word.value} isn't a known read-only test")
         if index < len(words) and not words[index].literal and not _inert_pattern(words[index]):
             return Verdict(f"find: {words[index].raw} may become an action")
         if _COMPARES.fullmatch(word.value):
             looked_at += words[index : index + 1]
         index += 1
-    return Verdict("find only looks", True, (*roots, *looked_at), not roots)
+    return Verdict("find only reads", True, (*roots, *looked_at), not roots)
 
 
 def _exec_end(words: Words, start: int) -> int | None:
@@ -161,7 +159,7 @@ def _exec_end(words: Words, start: int) -> int | None:
 def sed(words: Words) -> Verdict:
     """`sed` with a script that only prints."""
     if _stops_sed(words):
-        return Verdict("sed stops at a number below zero", True)
+        return Verdict("sed: a negative line number is an error", True)
     try:
         parsed = parse(_SED, words)
     except Refused as reason:
@@ -182,7 +180,7 @@ def awk(words: Words) -> Verdict:
     except Refused as reason:
         return Verdict(f"awk: {reason}")
     if not parsed.operands or not parsed.operands[0].literal:
-        return Verdict("awk: the program is not known")
+        return Verdict("awk: the program is unknown")
     if not awk_only_prints(parsed.operands[0].value):
         return Verdict("awk: the program may open a file or run a command")
     files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
@@ -203,7 +201,7 @@ def jq(words: Words) -> Verdict:
                 or not given[0].literal
                 or not all(word.inert and not word.splits for word in given)
             ):
-                return Verdict("jq: an argument may become something else")
+                return Verdict("jq: an argument is ambiguous")
             bound.add(given[0].value)
             index += 3
             continue
@@ -215,7 +213,7 @@ def jq(words: Words) -> Verdict:
     operands = parse(_JQ, tuple(flattened)).operands
     known = frozenset(bound) - {"ENV"}
     if operands and (not operands[0].literal or not only_looks(operands[0].value, known)):
-        return Verdict("jq: the filter may look beyond its input")
+        return Verdict("jq: the filter may read more than its input")
     return verdict
 
 
@@ -237,7 +235,7 @@ def ps(words: Words) -> Verdict:
     Where a value is refused, ps reads all of its words again without their dashes, and then `-e` shows the
     environment of processes; so no value is let through that it could refuse."""
     if not all(word.literal for word in words):
-        return Verdict("ps: a word of it is not known")
+        return Verdict("ps: an argument is unknown")
     values = [word.value for word in words]
     index = 0
     while index < len(values):
@@ -253,8 +251,8 @@ def ps(words: Words) -> Verdict:
         ):
             index += 2
         else:
-            return Verdict(f"ps: {value} is not on the list of harmless forms")
-    return Verdict("ps only looks", True)
+            return Verdict(f"ps: {value} isn't a known read-only form")
+    return Verdict("ps only reads", True)
 
 
 _PS_VALUED = listed("-p --pid --ppid -C -o -O --format --sort")
@@ -281,7 +279,7 @@ def printf(words: Words) -> Verdict:
     """`printf` that prints and stores nothing."""
     rest = words[1:] if words and words[0].value == "--" else words
     if not rest or not rest[0].literal or (rest is words and rest[0].value.startswith("-")):
-        return Verdict("printf: the format is not known")
+        return Verdict("printf: the format is unknown")
     if _PRINTF_STORES.search(rest[0].value) or not all(word.inert for word in rest):
         return Verdict("printf may set a variable")
     return Verdict("printf only prints", True)
@@ -297,21 +295,21 @@ def test(words: Words) -> Verdict:
         return Verdict("test: an operand may become several")
     values = [word.value for word in rest]
     if any(value in ("-v", "-R") for value in values):
-        return Verdict("test: -v may run what stands in a subscript")
+        return Verdict("test: -v may run code in a subscript")
     match [word.literal for word in rest]:
         case [] | [_]:
-            return Verdict("test only looks", True)
+            return Verdict("test only reads", True)
         case [True, _] if values[0] in _UNARY:
             reads = tuple(rest[1:]) if values[0] in _FILE_TESTS else ()
-            return Verdict("test only looks", True, tuple(word for word in reads if word.doubt is None))
+            return Verdict("test only reads", True, tuple(word for word in reads if word.doubt is None))
         case [_, True, _] if values[1] in _BINARY:
             reads = (rest[0], rest[2]) if values[1] in _COMPARING else ()
-            return Verdict("test only looks", True, tuple(word for word in reads if word.doubt is None))
+            return Verdict("test only reads", True, tuple(word for word in reads if word.doubt is None))
         case _ if uncertain:
-            return Verdict("test: the expression is not known")
+            return Verdict("test: the expression is unknown")
         case _:
             reads = tuple(word for before, word in pairwise(rest) if before.value in _FILE_TESTS)
-            return Verdict("test only looks", True, reads)
+            return Verdict("test only reads", True, reads)
 
 
 def bracket(words: Words) -> Verdict:
@@ -330,7 +328,7 @@ def read(words: Words) -> Verdict:
     if not all(
         word.literal and _NAME.fullmatch(word.value) and may_be_set(word.value) for word in parsed.operands
     ):
-        return Verdict("read may set a variable that matters")
+        return Verdict("read may set a special variable")
     return Verdict("read only reads its input", True)
 
 
@@ -341,19 +339,19 @@ def set_options(words: Words) -> Verdict:
         word = words[index]
         index += 1
         if not word.literal or not _SET.fullmatch(word.value):
-            return Verdict("set may change what the words of this command mean")
+            return Verdict("set may change how this command expands")
         if word.value.endswith("o"):
             if index == len(words) or words[index].value not in _SET_NAMES:
-                return Verdict("set may change what the words of this command mean")
+                return Verdict("set may change how this command expands")
             index += 1
-    return Verdict("set changes how errors are met", bool(words))
+    return Verdict("set changes error handling", bool(words))
 
 
 def command(words: Words) -> Verdict:
     """`command -v`, which says what a name stands for."""
     if len(words) > 1 and words[0].value in ("-v", "-V") and all(word.inert for word in words[1:]):
-        return Verdict("command -v only looks", True)
-    return Verdict("command runs what follows")
+        return Verdict("command -v only reads", True)
+    return Verdict("command runs its arguments")
 
 
 def strings(words: Words) -> Verdict:
@@ -376,7 +374,7 @@ def tee(words: Words) -> Verdict:
         return Verdict(f"tee: {reason}")
     if not all(word.literal and word.value in _STREAMS for word in parsed.operands):
         return Verdict("tee writes files")
-    return Verdict("tee only passes its input on", True)
+    return Verdict("tee only copies its input", True)
 
 
 def xargs(words: Words) -> Verdict:
@@ -386,27 +384,27 @@ def xargs(words: Words) -> Verdict:
         return start
     rest = words[start[0] :]
     if not rest:
-        return Verdict("xargs prints what it is given", True, programs=("echo",))
+        return Verdict("xargs only prints its input", True, programs=("echo",))
     if rest[0].value not in TEXT_ONLY:
-        return Verdict("xargs makes more of it than can be seen")
+        return Verdict("xargs adds arguments that cannot be checked")
     return look("xargs", PLAIN.get(rest[0].value, HarmlessUse("neE", "", "text")), rest[1:])
 
 
 def xargs_command(words: Words) -> Verdict | tuple[int, str, bool]:
     """Where the command of `xargs` begins, what in it stands for the input, and whether NULs end that."""
     if not all(word.literal for word in words):
-        return Verdict("xargs: a word of it is not known")
+        return Verdict("xargs: an argument is unknown")
     index, mark, nulls = 0, "", False
     while index < len(words) and words[index].value.startswith("-"):
         value = words[index].value
         found = _XARGS_OPTION.fullmatch(value)
         if found is None:
-            return Verdict(f"xargs: {value} is not on the list of harmless options")
+            return Verdict(f"xargs: {value} isn't a known harmless option")
         nulls = nulls or value == "--null" or (value[1:2] in "0rtx" and "0" in value)
         if value[1] == "I":
             mark = value[2:] or (words[index + 1].value if index + 1 < len(words) else "")
             if mark not in ("{}", "%", "@", "FILE"):
-                return Verdict("xargs may put its input into the name of the command")
+                return Verdict("xargs may use its input as the command name")
         index += 2 if found[1] else 1
     return index, mark, nulls
 

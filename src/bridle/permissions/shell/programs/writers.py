@@ -134,7 +134,7 @@ def _touched(words: list[Word]) -> TouchedPaths:
         if word.literal:
             writes.append(word.value)
         elif word.doubt is not None or _may_match_protected(word):
-            return TouchedPaths(unclear=f"it is unclear what {word.raw} stands for")
+            return TouchedPaths(unclear=f"it is unclear what {word.raw} expands to")
         elif word.glob is not None:
             folder = word.glob.rpartition("/")[0]
             writes.append(folder or ("/" if word.glob.startswith("/") else "."))

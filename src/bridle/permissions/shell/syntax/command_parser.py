@@ -120,7 +120,7 @@ class Commands(Lexer):
         found = _REDIRECT.match(self.text, start)
         if found is None:
             if _VARIABLE_AS_DESCRIPTOR.match(self.text, start):
-                raise Fault("a variable may stand for a descriptor")
+                raise Fault("a variable may be a file descriptor")
             return None
         operator = found[1] or found[2]
         self.at = found.end()
@@ -132,7 +132,7 @@ class Commands(Lexer):
             self.at += 1
             self.tokens.append((*target, "w"))
             if self.text[self.at : self.at + 1] not in WORD_ENDS:
-                raise Fault("a word stands right behind a closed descriptor")
+                raise Fault("a word follows a closed file descriptor directly")
         else:
             target = self.take_word()
         if operator in ("<<", "<<-"):
@@ -146,7 +146,7 @@ class Commands(Lexer):
         self._alternatives(words)
         self.depth -= 1
         if not self.text.startswith("]]", self.at) or self.text[self.at + 2 : self.at + 3] not in _AFTER:
-            raise Fault("a condition does not end where it seems to")
+            raise Fault("the end of a condition is ambiguous")
         self.at += 2
         self._count(0, 1, 0)
         self.tokens.append((start, self.at, "[["))
@@ -174,7 +174,7 @@ class Commands(Lexer):
             equals = _EQUALS.match(self.text, self.at)
             if equals is None:
                 if any(letter in WORD_ENDS for letter in self.text[start : self.at]):
-                    raise Fault("a subscript is not clearly one")
+                    raise Fault("a subscript is ambiguous")
                 self.at = start
                 return False
             self.at = equals.end()
@@ -189,7 +189,7 @@ class Commands(Lexer):
     def _array(self) -> None:
         """Go over the words of an array and its parentheses."""
         if self.pending:
-            raise Fault("a here-document does not begin where its line ends")
+            raise Fault("a here-document does not begin at the end of its line")
         self._deeper()
         self.at += 1
         while True:
@@ -200,12 +200,12 @@ class Commands(Lexer):
             if self.text.startswith("[", start):
                 self.matched("]")
             if self.word() == start:
-                raise Fault("an array is not clearly one")
+                raise Fault("an array is ambiguous")
             self.tokens.append((start, self.at, "w"))
         self.at += 1
         self.depth -= 1
         if self.text[self.at : self.at + 1] not in WORD_ENDS:
-            raise Fault("an array is not clearly one")
+            raise Fault("an array is ambiguous")
 
     def _argument(self, words: list[Span]) -> None:
         """Go over a word of a simple command."""
@@ -229,9 +229,9 @@ class Commands(Lexer):
             names = [self.text[start:end] for start, end in words[1:4]]
             name = next((each for each in names if each not in _TIMES), "time")
             if name == "time" or _ASSIGNMENT.match(name):
-                raise Fault("it is not clear what is timed")
+                raise Fault("it is unclear which command is timed")
         if name in _RESERVED:
-            raise Fault("a reserved word stands where a command is expected")
+            raise Fault("a reserved word is in the place of a command")
         if name == "[" and not timed:
             self._bracket(words)
 

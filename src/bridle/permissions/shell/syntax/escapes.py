@@ -33,7 +33,7 @@ def unescaped(content: str) -> tuple[str, str | None]:
             return chr(number)
         if control:
             return chr(0x7F if control == "?" else ord(control[0].upper()) & 0x1F)
-        doubts.append("an escape that means nothing")
+        doubts.append("an escape without a meaning")
         return found[0]
 
     text, nul, _ = _ESCAPE.sub(replaced, content).partition("\0")

@@ -37,7 +37,7 @@ def disagreement(root: "Node", script: Script) -> str | None:
         return "the command does not parse"
     found = sorted(theirs.found)
     if found != script.tokens and _joined(found, script.text) != script.tokens:
-        return "two ways of reading the command differ"
+        return "the command is ambiguous"
     return None
 
 

@@ -131,7 +131,7 @@ class Lexer(ABC):
             case "$" if self.text.startswith("$'", self.at):
                 found = _ANSI.match(self.text, self.at)
                 if found is None:
-                    raise Fault("a quotation mark is not closed")
+                    raise Fault("a quote is not closed")
                 self.at = found.end()
             case "$" if self.text.startswith('$"', self.at):
                 self.at += 1
@@ -167,7 +167,7 @@ class Lexer(ABC):
                 case "`":
                     self.backquote(quoted=True)
                 case _:
-                    raise Fault("a quotation mark is not closed")
+                    raise Fault("a quote is not closed")
 
     def dollar(self, *, quoted: bool) -> None:
         """Go over whatever a dollar sign begins."""
@@ -203,10 +203,10 @@ class Lexer(ABC):
         self.depth -= 1
         self.substituting -= 1
         if self.pending or (outer and "\n" in self.text[start : self.at]):
-            raise Fault("a here-document does not begin where its line ends")
+            raise Fault("a here-document does not begin at the end of its line")
         if len(self.documents) > documents and not _is_one_command(body):
             # bash runs what it prints of a substitution, and behind a here-document it loses semicolons.
-            raise Fault("a here-document stands among other commands in a substitution")
+            raise Fault("a here-document is mixed with other commands in a substitution")
         self.pending = outer
         self.inner.insert(index, Inner(start, self.at, body))
         self.tokens.insert(token, (start, self.at, "$("))
@@ -223,9 +223,9 @@ class Lexer(ABC):
             if letter == "`":
                 break
             if letter == "" or self.text.startswith("\\\n", self.at) or (quoted and letter == '"'):
-                raise Fault("a backquote is not clearly closed")
+                raise Fault("the end of a backquote is ambiguous")
             if quoted and self.text.startswith('\\"', self.at):
-                raise Fault("a backquote is not clearly closed")
+                raise Fault("the end of a backquote is ambiguous")
             self.at += 2 if letter == "\\" else 1
         self.at += 1
         self.inner.append(Inner(start, self.at, None))
@@ -238,7 +238,7 @@ class Lexer(ABC):
             self.at = found.end()
         else:
             if not _NAMED.match(self.text, start + 2):
-                raise Fault("an expansion is not one that every bash knows")
+                raise Fault("an expansion does not work in every bash")
             self._deeper()
             self.tokens.append((start, start, "${"))
             index = len(self.tokens) - 1
@@ -271,7 +271,7 @@ class Lexer(ABC):
                 case "<" | ">" if self.text[self.at + 1 : self.at + 2] != "(":
                     self.at += 1
                 case _:
-                    raise Fault("an expansion is not clearly closed")
+                    raise Fault("the end of an expansion is ambiguous")
 
     def _arithmetic(self, start: int, behind: int, closing: str) -> None:
         self._deeper()
@@ -292,11 +292,11 @@ class Lexer(ABC):
                 self.at += len(closing)
                 return
             if letter == "#" and self.text[self.at - 1] in " \t(":
-                raise Fault("two parentheses are not clearly arithmetic")
+                raise Fault("double parentheses are ambiguous")
             if letter == "$":
                 self.dollar(quoted=True)
             elif letter == "(" and self.text[self.at - 1] in "<>":
-                raise Fault("two parentheses are not clearly arithmetic")
+                raise Fault("double parentheses are ambiguous")
             elif letter and letter in "([":
                 opened.append(")" if letter == "(" else "]")
                 self.at += 1
@@ -308,7 +308,7 @@ class Lexer(ABC):
             elif self.text.startswith("\\\n", self.at):
                 self.join()
             else:
-                raise Fault("two parentheses are not clearly arithmetic")
+                raise Fault("double parentheses are ambiguous")
 
     def matched(self, closing: str) -> None:
         """Go over everything up to a closing bracket, as for subscripts and patterns in parentheses."""
@@ -325,7 +325,7 @@ class Lexer(ABC):
             self.at += 1
             if not depth:
                 return
-        raise Fault("a bracket is not clearly closed")
+        raise Fault("the end of a bracket is ambiguous")
 
     # Here-documents
 
@@ -333,10 +333,10 @@ class Lexer(ABC):
         """Note that a here-document begins behind this line."""
         written = self.text[target[0] : target[1]]
         if _SPLICED.search(written):
-            raise Fault("the end of a here-document is not clear")
+            raise Fault("the end of a here-document is ambiguous")
         delimiter, quoted = _unquoted(written)
         if "\n" in delimiter:
-            raise Fault("the end of a here-document is not clear")
+            raise Fault("the end of a here-document is ambiguous")
         self.pending.append(Pending(start, delimiter, quoted=quoted, tabs=tabs))
 
     def _document(self, each: Pending) -> None:
@@ -353,7 +353,7 @@ class Lexer(ABC):
             if line == each.delimiter:
                 break
             if self.substituting and line.startswith(each.delimiter) and ")" in line:
-                raise Fault("a here-document has no clear end")
+                raise Fault("the end of a here-document is ambiguous")
             self.at = end + 1
         here = HereDocument(first, begin, each.quoted)
         self.documents[each.start] = here
@@ -386,7 +386,7 @@ class Lexer(ABC):
                     start = self.at
                     self.dollar(quoted=True)
                     if self.text.startswith("${", start) and '"' in self.text[start : self.at]:
-                        raise Fault("an expansion in a here-document is not clearly closed")
+                        raise Fault("the end of an expansion in a here-document is ambiguous")
                 case _:
                     self.backquote(quoted=False)
         if self.at > here.last:
@@ -395,7 +395,7 @@ class Lexer(ABC):
     def _behind(self, letter: str, start: int) -> int:
         end = self.text.find(letter, start)
         if end < 0:
-            raise Fault("a quotation mark is not closed")
+            raise Fault("a quote is not closed")
         return end + 1
 
     def _deeper(self) -> None:

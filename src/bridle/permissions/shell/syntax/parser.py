@@ -45,7 +45,7 @@ def read_script(text: str) -> Script:
             return parser.script()
         except Continued:
             text = parser.text
-    raise Fault("too many lines are continued inside of words")
+    raise Fault("too many line continuations inside words")
 
 
 class _Parser(Commands):
@@ -268,7 +268,7 @@ class _Parser(Commands):
 
     def _defined(self, name: Span) -> Node:
         if _QUOTING.search(self.text, *name):
-            raise Fault("the name of a function is not clear")
+            raise Fault("the name of a function is ambiguous")
         self.lines()
         self._deeper()
         body = self._command()

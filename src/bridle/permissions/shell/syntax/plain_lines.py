@@ -29,12 +29,13 @@ _MOST_TOKENS = 90
 """So few that no limit of the full way is ever reached."""
 _BEHIND = r"(?=[ \t|&;]|\Z)"
 _NAME = rf"[A-Za-z_./][\w./+-]*+{_BEHIND}"
-_WORD = rf"(?!=)(?:[\w./:=,+@%^*?~-]++|'[ -&(-~]*+'|\"[ #%-\[\]-_a-~]*+\")++{_BEHIND}"
+_WORD = rf"(?!=)(?>(?:[\w./:=,+@%^*?~-]++|'[ -&(-~]*+'|\"[ #%-\[\]-_a-~]*+\")+){_BEHIND}"
 """Not with an equals sign in front: the grammar takes two of them for an operator."""
 _REDIRECT = rf"(?:[12]?>&[12]{_BEHIND}|(?:[12]?>>?+|<|&>>?+)[ \t]*+{_NAME})"
-_COMMAND = rf"{_NAME}(?:[ \t]++{_WORD})*+(?:[ \t]++{_REDIRECT})*+"
+# Before 3.11.5 a repetition of a group with `*+` keeps what its last, failed round has read; these do not.
+_COMMAND = rf"{_NAME}(?>(?:[ \t]++{_WORD})*)(?>(?:[ \t]++{_REDIRECT})*)"
 _OPERATOR = r"(?:\|\|?+|&&|;)"
-_LINE = re.compile(rf"[ \t]*+{_COMMAND}(?:[ \t]*+{_OPERATOR}[ \t]*+{_COMMAND})*+[ \t]*+", re.ASCII)
+_LINE = re.compile(rf"[ \t]*+{_COMMAND}(?>(?:[ \t]*+{_OPERATOR}[ \t]*+{_COMMAND})*)[ \t]*+", re.ASCII)
 _TOKEN = re.compile(rf"({_REDIRECT})|({_OPERATOR})|{_WORD}", re.ASCII)
 _OPENING = re.compile(r"[12]?([<>&]+)[ \t]*+")
 _OTHERWISE = listed("""

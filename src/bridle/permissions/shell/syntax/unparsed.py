@@ -26,5 +26,5 @@ def pieces(command: str) -> Iterator[Part]:
             yield Part(
                 text=whole,
                 deny_forms=tuple(dict.fromkeys((whole, *salvaged(words)))),
-                unclear="it is part of what does not parse",
+                unclear="it is in a part that does not parse",
             )

@@ -105,7 +105,7 @@ def read_word(source: Source, start: int, end: int) -> Word:
     if source.text[end : end + 1] in BEHIND_PLAIN and (settled := settled_word(written, source.home)):
         return settled
     if written.startswith("#"):
-        raise Disagreement("a comment was taken for a word")
+        raise Disagreement("a comment was read as a word")
     return _scanned(source, start, end)
 
 
@@ -113,7 +113,7 @@ def _scanned(source: Source, start: int, end: int) -> Word:
     scan = _Scan(source, start)
     scan.run(end)
     if scan.at != end:
-        raise Disagreement("a word does not end where it seems to")
+        raise Disagreement("the end of a word is ambiguous")
     return scan.word(start)
 
 
@@ -141,7 +141,7 @@ def read_value(source: Source, start: int, end: int) -> Word:
     scan = _Scan(source, start)
     scan.run(end)
     if scan.at != end:
-        raise Disagreement("a value does not end where it seems to")
+        raise Disagreement("the end of a value is ambiguous")
     word = scan.word(start)
     pieces = tuple(Piece(each.text, QUOTED * len(each.text), each.expanded) for each in word.pieces)
     return Word(
@@ -256,14 +256,14 @@ class _Scan:
             elif found := _IN_QUOTES.match(text, self.at):
                 self._add(found[0], QUOTED * len(found[0]))
                 self.at = found.end()
-        raise Disagreement("a quotation mark is not closed")
+        raise Disagreement("a quote is not closed")
 
     def _ansi(self) -> None:
         end = self.at + 2
         while end < len(self.text) and self.text[end] != "'":
             end += 2 if self.text[end] == "\\" else 1
         if end >= len(self.text):
-            raise Disagreement("a quotation mark is not closed")
+            raise Disagreement("a quote is not closed")
         content, doubt = unescaped(self.text[self.at + 2 : end])
         self.doubt = self.doubt or doubt
         self._add(content, QUOTED * len(content))
@@ -281,7 +281,7 @@ class _Scan:
         else:
             end = self.source.ends.get(start, -1)
             if end <= start:
-                raise Disagreement("an expansion cannot be followed")
+                raise Disagreement("an expansion cannot be resolved")
             what, inert = self._inner(start, end)
         self.expanded[len(self.value)] = quoted
         self._add(text[start:end], _EXPANDED * (end - start))
@@ -301,7 +301,7 @@ class _Scan:
         if text.startswith("${"):
             for found in _SUBSTITUTION.finditer(text, 2):
                 if start + found.start() not in self.source.ends:
-                    raise Disagreement("a substitution cannot be followed")
+                    raise Disagreement("a substitution cannot be resolved")
             return "a variable", is_inert(text)
         if text.startswith(("$((", "$[")):
             return "arithmetic", is_inert(text)
@@ -310,7 +310,7 @@ class _Scan:
     def _find(self, letter: str, start: int) -> int:
         end = self.text.find(letter, start)
         if end < 0:
-            raise Disagreement("a quotation mark is not closed")
+            raise Disagreement("a quote is not closed")
         return end
 
     def _add(self, value: str, skeleton: str) -> None:
@@ -328,7 +328,7 @@ class _Scan:
         if (special := _first_special(skeleton)) is not None:
             glob = value[:special]
             if has_quoted_special(value, skeleton):
-                doubt = doubt or "a pattern that is quoted in part"
+                doubt = doubt or "a partly quoted pattern"
         if skeleton.startswith("~"):
             known = (skeleton == "~" or skeleton.startswith("~/")) and not self.hollow
             if not known or not self.source.home:

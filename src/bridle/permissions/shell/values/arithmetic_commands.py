@@ -27,7 +27,7 @@ def may_run(simple: Simple, words: tuple[Word, ...], scene: LineContext) -> str 
     for each in simple.evaluates:
         names = computed_names(each)
         if names is None or not scene.values.counts(names, simple):
-            return f"it is unclear what filling in {each} runs"
+            return f"it is unclear what expanding {each} runs"
     argument = evaluated(words)
     return None if argument is None else f"it is unclear what {argument} runs"
 
