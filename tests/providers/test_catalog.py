@@ -46,7 +46,8 @@ def test_models_nobody_knows_are_usable_and_their_price_is_not_guessed(name: str
 def test_the_default_answer_length_is_that_of_the_model():
     assert find("claude-sonnet-4-5").max_tokens == 32_000
     assert find("claude-opus-4-6").max_tokens == 64_000
-    assert find("claude-opus-5").max_tokens == 128_000
+    assert find("claude-opus-5").max_tokens == 64_000
+    assert find("claude-opus-5-5").max_tokens == 128_000
     assert all(model.max_tokens <= model.max_output for model in MODELS)
 
 

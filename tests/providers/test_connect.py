@@ -77,7 +77,7 @@ async def test_overload_that_stays_can_be_made_to_end_the_call():
 
 @pytest.mark.parametrize("name", ["nosuch/model", "opnai/gpt-5"])
 def test_an_unknown_vendor_is_told_before_anything_else(name: str):
-    with pytest.raises(ConfigError, match="No vendor is called"):
+    with pytest.raises(ConfigError, match="Unknown vendor"):
         Providers({}, {}).of(name)
 
 

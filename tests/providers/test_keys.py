@@ -78,7 +78,7 @@ async def test_the_helper_runs_again_when_its_key_is_old(tmp_path: Path):
         ("echo no luck >&2; exit 3", "exit code 3: no luck"),
         ("true", "printed nothing"),
         ("printf 'a\\nb'", "one key on one line"),
-        ("sleep 60", "did not end"),
+        ("sleep 60", "timed out"),
     ],
 )
 async def test_a_helper_that_gives_no_key_is_told_in_one_sentence(command: str, told: str):

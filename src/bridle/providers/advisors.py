@@ -23,7 +23,7 @@ def advisor_id(name: str, choice: Choice) -> str:
     check_vendor(chosen, choice.env, choice.own)
     if not _is_known(name, chosen, choice):
         advice = f"{alike(name)}see `bridle models list --all`, or describe it in bridleModels"
-        raise ConfigError(f"No model is called {name!r}: {advice}.")
+        raise ConfigError(f"Unknown model {name!r}: {advice}.")
     return chosen
 
 

@@ -186,17 +186,17 @@ def read(path: str) -> tuple[Header, list[Exchange], dict[str, Any]]:
                 if header is None:
                     header = msgspec.convert(value, Header)
                     if header.bridle_cassette != VERSION or "bridle_cassette" not in value:
-                        raise ConfigError(f"{path} is no cassette of this version: record it anew.")
+                        raise ConfigError(f"{path} is from another cassette version. Record it again.")
                 elif "part" in value:
                     parts[value["part"]] = value["value"]
                 else:
                     exchanges.append(_exchange(value, path, number))
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+        raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
     except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no cassette: record one with `bridle record` ({error}).") from error
+        raise ConfigError(f"{path} is not a cassette ({error}). Record one with `bridle record`.") from error
     if header is None:
-        raise ConfigError(f"{path} is empty: record it with `bridle record`.")
+        raise ConfigError(f"{path} is empty. Record it with `bridle record`.")
     return header, exchanges, parts
 
 
@@ -251,7 +251,7 @@ def _exchange(value: Any, path: str, number: int) -> Exchange:
     try:
         return msgspec.convert(value, Exchange)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}, line {number}, is no exchange: {error}.") from error
+        raise ConfigError(f"{path}, line {number}, is not a recorded exchange: {error}.") from error
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.providers.facts import ALL_EFFORTS, LONG, MILLION, LongPrompts, Model, cost
+from bridle.providers.facts import ALL_EFFORTS, LONG, MILLION, Model, cost
+from bridle.providers.prices import own_prices, price_fields
 from bridle.types.variables import is_on
 
 __all__ = [
@@ -101,12 +102,22 @@ def resolve(
 
 
 def with_declared(own: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:
-    """The user's `bridleModels` with what variables say that models can do."""
+    """The user's `bridleModels` with the user's file of prices, and what variables say that models can do.
+
+    Raises:
+        ConfigError: the file of prices cannot be read.
+    """
+    priced: Mapping[str, Any] = own
+    if given := own_prices(env):
+        priced = {**given, **own}
+        for name, entry in own.items():
+            if name in given and isinstance(entry, dict):
+                priced[name] = {**given[name], **entry}
     if not any(name.endswith("_SUPPORTED_CAPABILITIES") for name in env):
-        return own
+        return priced
     from bridle.providers.own_models import declared  # Only deployments with names of their own need it.
 
-    return {**declared(env), **own}
+    return {**declared(env), **priced}
 
 
 def planner(name: str, env: Mapping[str, str], own: Mapping[str, Any] | None = None) -> str | None:
@@ -173,60 +184,47 @@ def _first_set(env: Mapping[str, str], *names: str) -> str | None:
     return next((env[name] for name in names if env.get(name)), None)
 
 
-def _priced(name: str, input: float, output: float, **facts: Any) -> Model:
-    return Model(
-        id=name,
-        input_price=input,
-        output_price=output,
-        cache_read_price=input / 10,
-        cache_write_price=input * 1.25,
-        cache_write_1h_price=input * 2,
-        **facts,
-    )
+def _priced(name: str, **facts: Any) -> Model:
+    return Model(id=name, **price_fields(name), **facts)
 
 
-def _newest(name: str, input: float, output: float, **facts: Any) -> Model:
-    facts = {"thinking": "adaptive", "efforts": ALL_EFFORTS} | facts
-    sizes = {"context_window": MILLION, "max_output": 128_000, "max_tokens": 128_000}
-    return _priced(name, input, output, **sizes, **facts)
+def _newest(name: str, **facts: Any) -> Model:
+    facts = {"thinking": "adaptive", "efforts": ALL_EFFORTS, "max_tokens": 64_000} | facts
+    return _priced(name, context_window=MILLION, max_output=128_000, **facts)
 
-
-_SONNET_LONG = LongPrompts(200_000, 2.0, 1.5)
 
 MODELS: tuple[Model, ...] = (
-    _newest("claude-fable-5-2", 8, 40, thinking="always"),
-    _newest("claude-fable-5-1", 10, 50, thinking="always"),
-    _newest("claude-fable-5", 10, 50, thinking="always"),
-    _newest("claude-opus-5-5", 4, 20, thinking="always"),
-    _newest("claude-opus-5", 5, 25),
-    _newest("claude-opus-4-8", 5, 25),
-    _newest("claude-opus-4-7", 5, 25),
-    _newest("claude-sonnet-5-5", 2, 10),
-    _newest("claude-sonnet-5", 2, 10),
-    _newest("claude-haiku-5-5", 0.1, 0.5, long_prompts=LongPrompts(100_000, 5.0, 5.0)),
+    _newest("claude-fable-5-2", thinking="always", max_tokens=128_000),
+    _newest("claude-fable-5-1", thinking="always"),
+    _newest("claude-fable-5", thinking="always"),
+    _newest("claude-opus-5-5", thinking="always", max_tokens=128_000, fast_factor=2.0),
+    _newest("claude-opus-5", fast_factor=2.0),
+    _newest("claude-opus-4-8", fast_factor=2.0),
+    _newest("claude-opus-4-7", fast_factor=6.0),
+    _newest("claude-sonnet-5-5", max_tokens=128_000),
+    _newest("claude-sonnet-5"),
+    _newest("claude-haiku-5-5", max_tokens=128_000),
     _priced(
         "claude-opus-4-6",
-        5,
-        25,
         max_output=128_000,
         max_tokens=64_000,
         thinking="adaptive",
         efforts=("low", "medium", "high", "max"),
     ),
-    _priced("claude-opus-4-5", 5, 25, thinking="budget", efforts=("low", "medium", "high")),
-    _priced("claude-opus-4-1", 15, 75, max_output=32_000, thinking="budget"),
-    _priced("claude-opus-4", 15, 75, max_output=32_000, thinking="budget"),
-    _priced("claude-sonnet-4-6", 3, 15, thinking="adaptive", efforts=("low", "medium", "high", "max")),
-    _priced("claude-sonnet-4-5", 3, 15, thinking="budget", long_prompts=_SONNET_LONG),
-    _priced("claude-sonnet-4", 3, 15, thinking="budget", long_prompts=_SONNET_LONG),
-    _priced("claude-haiku-4-5", 1, 5, thinking="budget"),
-    _priced("claude-3-7-sonnet", 3, 15, thinking="budget"),
-    _priced("claude-3-5-sonnet", 3, 15, max_output=8_192, max_tokens=8_192),
-    _priced("claude-3-5-haiku", 0.8, 4, max_output=8_192, max_tokens=8_192),
+    _priced("claude-opus-4-5", thinking="budget", efforts=("low", "medium", "high")),
+    _priced("claude-opus-4-1", max_output=32_000, thinking="budget"),
+    _priced("claude-opus-4", max_output=32_000, thinking="budget"),
+    _priced("claude-sonnet-4-6", thinking="adaptive", efforts=("low", "medium", "high", "max")),
+    _priced("claude-sonnet-4-5", thinking="budget"),
+    _priced("claude-sonnet-4", thinking="budget"),
+    _priced("claude-haiku-4-5", thinking="budget"),
+    _priced("claude-3-7-sonnet", thinking="budget"),
+    _priced("claude-3-5-sonnet", max_output=8_192, max_tokens=8_192),
+    _priced("claude-3-5-haiku", max_output=8_192, max_tokens=8_192),
     Model(
         id="offline",
         dialect="offline",
-        label="a small built-in planner, not a language model: no key, no network, no cost",
+        label="a built-in planner, not a language model: no key, no network, no cost",
     ),
 )
 _BY_NAME: Mapping[str, Model] = {model.id: model for model in MODELS}

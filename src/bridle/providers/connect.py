@@ -215,7 +215,7 @@ def check_vendor(name: str, env: Mapping[str, str], own_models: Mapping[str, Any
     from bridle.providers.nearest import alike
 
     advice = f"{alike(name)}write vendor/model with one of `bridle models list --all`"
-    raise ConfigError(f"No vendor is called {vendor!r}: {advice}.")
+    raise ConfigError(f"Unknown vendor {vendor!r}: {advice}.")
 
 
 def cloud_of(env: Mapping[str, str]) -> str | None:

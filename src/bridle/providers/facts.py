@@ -59,6 +59,8 @@ class Model(Struct, frozen=True, kw_only=True):
     cache_write_price: float = 0.0
     cache_write_1h_price: float = 0.0
     long_prompts: LongPrompts | None = None
+    fast_factor: float = 0.0
+    """How many times the usual price an answer in fast mode costs; 0 where the model has none."""
     priced: bool = True
     """False when the price is not known, and so counted as nothing."""
     thinking: ThinkingStyle = "none"
@@ -97,6 +99,8 @@ def cost(model: Model, usage: Usage) -> float:
     )
     written = usage.output * model.output_price
     tokens = (read * dear.input_factor + written * dear.output_factor) / MILLION
+    if usage.fast:
+        tokens *= model.fast_factor or 1.0
     return tokens + usage.web_searches * _WEB_SEARCH_PRICE
 
 

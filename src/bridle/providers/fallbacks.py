@@ -18,7 +18,7 @@ def lack(request: ModelRequest, model: Model) -> str | None:
     if request.tools and not model.tools:
         return "it cannot call tools"
     if not model.images and _has_fresh_image(request):
-        return "it cannot see the image in question"
+        return "it cannot see the image"
     size = estimate(request)
     if size + _LEAST_ANSWER > model.context_window:
         return f"its window of {model.context_window} tokens is too small for about {size}"
@@ -29,11 +29,11 @@ def shortcomings(before: Model, after: Model) -> tuple[str, ...]:
     """What a conversation loses when it continues with another model."""
     lost: list[str] = []
     if before.tools and not after.tools:
-        lost.append("It cannot call tools, so it will be passed over in any session that has some.")
+        lost.append("It cannot call tools, so sessions with tools skip it.")
     if before.images and not after.images:
-        lost.append("It cannot see images; turns that have one pass it over.")
+        lost.append("It cannot see images, so turns with images skip it.")
     if after.context_window < before.context_window:
-        lost.append(f"Conversations above {after.context_window:,} tokens pass it over.")
+        lost.append(f"Conversations above {after.context_window:,} tokens skip it.")
     return tuple(lost)
 
 
@@ -60,8 +60,8 @@ def price_change(before: Model, after: Model) -> tuple[str, ...]:
     new = (after.input_price, after.output_price)
     if not before.priced or not after.priced or old == new:
         return ()
-    read = f"${new[0]:g} instead of ${old[0]:g} for a million tokens read"
-    return (f"{after.id} costs {read}, ${new[1]:g} instead of ${old[1]:g} written.",)
+    read = f"${new[0]:g} instead of ${old[0]:g} per million input tokens"
+    return (f"{after.id} costs {read}, ${new[1]:g} instead of ${old[1]:g} per million output tokens.",)
 
 
 def estimate(request: ModelRequest) -> int:

@@ -169,9 +169,7 @@ class HttpProvider:
         except ConfigError as error:
             raise ProviderError(str(error)) from error
         if completed is None:
-            raise StreamBroken(
-                "The answer stopped before its end; try again.", retryable=True, cause="answer stopped"
-            )
+            raise StreamBroken("The answer was cut off. Try again.", retryable=True, cause="answer stopped")
         yield completed
 
     def body_of(self, request: ModelRequest) -> bytes:
@@ -302,7 +300,7 @@ def admitted_by_key(request: Request, place: ServiceEndpoint) -> Request:
         if vendor.key_needed:
             from bridle.providers import refusals
 
-            raise ProviderError(refusals.no_key(vendor), kind="authentication_failed")
+            raise ProviderError(refusals.no_key(vendor, place.env), kind="authentication_failed")
         return request
     value = f"Bearer {key}" if vendor.key_header == "authorization" else key
     return replace(request, headers=(*request.headers, (vendor.key_header, value)))

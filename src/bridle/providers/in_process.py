@@ -108,7 +108,7 @@ def file_of(name: str, env: Mapping[str, str]) -> str:
     for path in (given, below, f"{below}.gguf"):
         if os.path.isfile(path) and path.endswith(".gguf"):
             return path
-    text = f"There is no GGUF file {name!r}: give its path, or put it into {folder_of(env)}."
+    text = f"GGUF file {name!r} not found: give its path, or put it into {folder_of(env)}."
     raise ProviderError(text, kind="model_not_found")
 
 
@@ -147,7 +147,7 @@ def load(path: str, key: str, window: int, threads: int) -> Engine:
     try:
         return Engine(engine.Server(params))
     except RuntimeError as error:
-        text = f"{path} cannot be loaded ({error}): it may be damaged, or too large for this machine."
+        text = f"Could not load {path} ({error}). It may be damaged, or too large for this machine."
         raise ProviderError(text) from error
 
 

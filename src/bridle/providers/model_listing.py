@@ -50,20 +50,20 @@ class ModelListing(Struct, frozen=True, kw_only=True):
         if self.label:
             return self.label
         if "tools" not in self.capabilities:
-            return "no tools: it can talk, not work"
+            return "no tools: chat only"
         family = next((words for name, words in _GOOD_FOR if name in self.model), "")
         if family or self.input_price is None:
-            return family or "price not known"
+            return family or "unknown price"
         if not self.input_price and not self.output_price:
-            return "free of charge"
+            return "free"
         return next(words for most, words in _BY_PRICE if self.input_price <= most)
 
 
 _GOOD_FOR = (
-    ("claude-fable", "the hardest problems; the most expensive"),
+    ("claude-fable", "hardest problems; most expensive"),
     ("claude-opus", "hard problems and long tasks"),
-    ("claude-sonnet", "everyday coding: quick and capable"),
-    ("claude-haiku", "small edits and quick questions; the cheapest"),
+    ("claude-sonnet", "everyday coding: fast and capable"),
+    ("claude-haiku", "small edits and quick questions; cheapest"),
 )
 _BY_PRICE = (
     (0.5, "small edits and quick questions; cheap"),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.providers.facts import ALL_EFFORTS, Access, Model, ThinkingStyle
+from bridle.providers.facts import ALL_EFFORTS, Access, LongPrompts, Model, ThinkingStyle
 from bridle.types.errors import ConfigError
 
 _FAMILIES = ("FABLE", "OPUS", "SONNET", "HAIKU")
@@ -21,6 +21,9 @@ class _Entry(Struct, rename="camel", forbid_unknown_fields=False):
     output_price: float | None = None
     cache_read_price: float | None = None
     cache_write_price: float | None = None
+    cache_write_1h_price: float | None = msgspec.field(default=None, name="cacheWrite1hPrice")
+    long_prompts: tuple[int, float, float] | None = None
+    """Above so many tokens input and output cost so many times as much."""
     context_window: int | None = None
     max_output: int | None = None
     thinking: ThinkingStyle | Literal["enabled"] | bool | None = None
@@ -34,7 +37,7 @@ class _Entry(Struct, rename="camel", forbid_unknown_fields=False):
     quirks: dict[str, Any] | None = None
 
 
-_ACCESS = ("base_url", "key_env", "headers", "quirks", "capabilities")
+_ACCESS = ("base_url", "key_env", "headers", "quirks", "capabilities", "long_prompts")
 
 
 def overridden(model: Model, name: str, entry: Any) -> Model:
@@ -46,7 +49,7 @@ def overridden(model: Model, name: str, entry: Any) -> Model:
     try:
         given = msgspec.convert(entry, _Entry)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"The entry {name!r} of bridleModels cannot be used: {error}.") from error
+        raise ConfigError(f"Ignored the bridleModels entry {name!r}: {error}.") from error
     changes: dict[str, Any] = {}
     if given.input_price is not None:
         changes |= {
@@ -57,6 +60,8 @@ def overridden(model: Model, name: str, entry: Any) -> Model:
             "long_prompts": None,
             "priced": True,
         }
+    if given.long_prompts is not None:
+        changes["long_prompts"] = LongPrompts(*given.long_prompts)
     if given.cache_write_price is not None:
         changes["cache_write_1h_price"] = given.cache_write_price * 1.6
     if given.thinking is True or given.thinking == "enabled":

@@ -106,7 +106,7 @@ class _Repair:
         self._used[known] += 1
         if self._used[known] == 1:
             return identity
-        self.faults.append("two calls had one id")
+        self.faults.append("two calls had the same id")
         fresh = f"{known}_{self._used[known]}"
         return fresh if fresh not in self._used else self._unique(fresh)
 
@@ -115,7 +115,7 @@ class _Repair:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         results = [block for block in blocks if block["type"] == "tool_result"]
         if not _links(message).leading:
-            self.faults.append("text stood before results")
+            self.faults.append("text came before results")
         rest = [block for block in blocks if block["type"] != "tool_result"]
         if not self._owed and not results:
             self._made.add(message)
@@ -138,7 +138,7 @@ class _Repair:
         if any(given.values()):
             self.faults.append("a result had no call")
         elif results and [block["tool_use_id"] for block in results] != [had for had, _ in self._owed]:
-            self.faults.append("results stood in another order than their calls")
+            self.faults.append("results were not in the order of their calls")
         self._owed = []
         if results and not answers and not rest:
             answers.append(text_block("(no content)"))

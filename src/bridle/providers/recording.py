@@ -36,7 +36,7 @@ class Recording:
             # For its owner alone: a conversation may hold secrets that no rule knows.
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error
+            raise ConfigError(f"Could not write {path}: {error.strerror}.") from error
         self._file = os.fdopen(number, "wb")
         self._write(header)
 
@@ -156,6 +156,6 @@ class Replaying:
         same = [each for each in self._left if each.asked.plain.get("model") == model]
         expected = next(iter(same or self._left), None)
         if expected is None:
-            return f"{self.path} has no more requests, but {model} was asked once more"
+            return f"{self.path} has no more requests, but {model} got another one"
         wanted = cassette.assembled(expected.asked, self._parts)
-        return cassette.first_difference(wanted, got) or "it was made twice"
+        return cassette.first_difference(wanted, got) or "it was sent twice"

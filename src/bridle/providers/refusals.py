@@ -84,7 +84,7 @@ def unreachable(fault: HttpFault, *, vendor: Vendor, base: str) -> ProviderError
     cause = fault.cause or _no_answer(fault, base)
     match fault.reason:
         case "connect" if not vendor.key_needed:
-            text = f"{fault} Start {vendor.label}, or name its address in {_variable(vendor)}."
+            text = f"{fault} Start {vendor.label}, or set {_variable(vendor)} to its address."
         case "connect":
             text = f"{fault} Check {_variable(vendor)} (now {base}) and your network."
         case "tls" | "proxy" | "size":
@@ -102,32 +102,41 @@ def _no_answer(fault: HttpFault, base: str) -> str:
         case "broken":
             return f"no answer from {host} (connection closed)"
         case "size":
-            return f"answer of {host} too large"
+            return f"response from {host} too large"
         case "connect" | "tls" | "proxy":
             return f"can't reach {host} ({'TLS' if fault.reason == 'tls' else fault.reason})"
 
 
 def broken(fault: HttpFault, *, request_id: str | None) -> StreamBroken:
     """The error for an answer that stopped before its end."""
-    hint = " Raise CLAUDE_STREAM_IDLE_TIMEOUT_MS if it is only slow." if fault.reason == "idle" else ""
-    text = f"The answer stopped in the middle: {fault}{hint}"
+    hint = " If the service is slow, raise CLAUDE_STREAM_IDLE_TIMEOUT_MS." if fault.reason == "idle" else ""
+    text = f"The answer was cut off: {fault}{hint}"
     cause = "answer stopped (timeout)" if fault.reason == "idle" else "answer stopped (connection lost)"
     return StreamBroken(text, retryable=True, request_id=request_id, cause=cause)
 
 
-def no_key(vendor: Vendor) -> str:
-    return (
-        f"No key for {vendor.label}: set {' or '.join(vendor.key_env)}, "
-        f"run `bridle auth login {vendor.name}`, or try `--model offline`, which needs none."
+def no_key(vendor: Vendor, env: Mapping[str, str]) -> str:
+    # Editors offer a login when they read the words "Please run /login".
+    text = (
+        f"No key for {vendor.label}. Please run /login or `bridle auth login {vendor.name}`, "
+        f"set {' or '.join(vendor.key_env)}, or try `--model offline`, which needs none."
     )
+    if vendor.is_home and env.get("CLAUDE_CODE_OAUTH_TOKEN"):
+        text += f" {_SUBSCRIPTION}"
+    return text
+
+
+_SUBSCRIPTION = (
+    "CLAUDE_CODE_OAUTH_TOKEN is not used: logins with a subscription are only for programs of Anthropic."
+)
 
 
 def no_address(vendor: Vendor) -> str:
-    return f"Nothing says where {vendor.label} is: set {_variable(vendor)} to the address of your service."
+    return f"The address of {vendor.label} is not set: set {_variable(vendor)}."
 
 
 def no_service(vendor: Vendor, base: str) -> str:
-    return f"{base} is no model service: it sent a web page; check {_variable(vendor)}."
+    return f"{base} returned a web page and is not a model service: check {_variable(vendor)}."
 
 
 def _judge(
@@ -140,7 +149,7 @@ def _judge(
         advice = "compact the conversation, or choose a model with a larger window"
         return "invalid_request", f"The prompt is too long for {model} ({status}): {advice}.", False
     if status == 402 or words.mention(_QUOTA):
-        advice = "add credit there, or choose another with --model or --fallback-model"
+        advice = "add credit, or choose another model with --model or --fallback-model"
         return (
             "billing_error",
             f"The quota or credit at {vendor.label} is used up ({status}): {advice}.",
@@ -149,8 +158,12 @@ def _judge(
     if status in (401, 403) or words.mention(_BAD_KEY):
         return "authentication_failed", _credential(status, vendor), passing and status == 401
     if words.mention(_NO_TOOLS) and status < 500:
-        advice = "choose another model, or switch tool calling on in its server"
-        return "invalid_request", f"{model} cannot call tools as it is served ({status}): {advice}.", False
+        advice = "choose another model, or enable tool calling on its server"
+        return (
+            "invalid_request",
+            f"{model} does not support tools here ({status}): {advice}.",
+            False,
+        )
     if words.mention(_NO_MODEL) and status in (400, 404, 422):
         return "model_not_found", _unknown_model(status, model, vendor, base), False
     return _by_status(status, model=model, vendor=vendor, base=base, passing=passing)
@@ -190,15 +203,18 @@ def _by_status(
 def _credential(status: int, vendor: Vendor) -> str:
     names = " or ".join(vendor.key_env) or "its credentials"
     if status == 403:
-        return f"{vendor.label} does not allow this (403): check what your key may use, or set {names}."
+        return f"{vendor.label} does not allow this (403): check the permissions of your key, or set {names}."
     return f"{vendor.label} did not accept the key ({status}): set {names} to a valid one."
 
 
 def _unknown_model(status: int, model: str, vendor: Vendor, base: str) -> str:
     if vendor.name == "ollama":
-        return f"Ollama has no model {model!r} ({status}): run `ollama pull {model.partition('/')[2]}`."
+        return (
+            f"Ollama does not have the model {model!r} ({status}): run `ollama pull "
+            f"{model.partition('/')[2]}`."
+        )
     advice = f"choose another with --model, or check {_variable(vendor)} (now {base})"
-    return f"{vendor.label} has no model {model!r} ({status}): {alike(model)}{advice}."
+    return f"{vendor.label} does not have the model {model!r} ({status}): {alike(model)}{advice}."
 
 
 def _variable(vendor: Vendor) -> str:

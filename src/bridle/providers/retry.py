@@ -153,7 +153,7 @@ class Retrying:
             name = tally.left.pop(0)
             model = self._find(name)
             if (lack := fallbacks.lack(request, model)) is not None:
-                passed.append(f"{name} was passed over: {lack}.")
+                passed.append(f"Skipped {name}: {lack}.")
                 continue
             tally.begin_anew()
             reason = " ".join((str(error), *passed, *fallbacks.price_change(before, model)))

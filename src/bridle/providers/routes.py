@@ -21,7 +21,7 @@ def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
     """
     row = vendors.find(name)
     if row is None:
-        raise ConfigError(f"No vendor is called {name!r}: write the model as vendor/model.")
+        raise ConfigError(f"Unknown vendor {name!r}: write the model as vendor/model.")
     if row.dialect_elsewhere and base_of(row, env)[1]:
         row = replace(row, dialect=row.dialect_elsewhere)
     access = model.access

@@ -47,9 +47,7 @@ def model(text: str) -> str:
         ConfigError: it would lead elsewhere.
     """
     if re.fullmatch(_MODEL, text) is None or {"", ".", ".."} & set(text.split("/")):
-        raise ConfigError(
-            f"The model {text[:_LONGEST_SHOWN]!r} cannot be part of an address: check its name."
-        )
+        raise ConfigError(f"The model {text[:_LONGEST_SHOWN]!r} is not valid in a URL: check its name.")
     from urllib.parse import quote  # Most services are named in the body.
 
     return quote(text, safe="/@:._+-")
@@ -63,12 +61,12 @@ def base(text: str, *, name: str) -> str:
     """
     if re.fullmatch(_BASE, text) is None:
         raise ConfigError(
-            f"{name} is not the address of a service: write http:// or https://, a host, and a path if any."
+            f"{name} is not a service URL: use http:// or https://, a host and an optional path."
         )
     return text.rstrip("/")
 
 
 def _checked(text: str, pattern: str, what: str, wanted: str) -> str:
     if len(text) > _LONGEST_LABEL or re.fullmatch(pattern, text) is None:
-        raise ConfigError(f"{text[:_LONGEST_SHOWN]!r} cannot be {what} of a service: use {wanted}.")
+        raise ConfigError(f"{text[:_LONGEST_SHOWN]!r} is not valid as {what}: use {wanted}.")
     return text

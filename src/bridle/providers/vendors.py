@@ -22,7 +22,7 @@ def altered(vendor: Vendor, quirks: Mapping[str, Any]) -> Vendor:
     try:
         changed = msgspec.convert({**msgspec.to_builtins(vendor.quirks), **quirks}, Quirks)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"The quirks of {vendor.name} in bridleModels cannot be used: {error}.") from error
+        raise ConfigError(f"Invalid quirks for {vendor.name} in bridleModels: {error}.") from error
     return msgspec.structs.replace(vendor, quirks=changed)
 
 

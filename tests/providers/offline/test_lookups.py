@@ -37,7 +37,7 @@ async def test_a_folder_is_listed_without_hidden_files(folder: Path, prompt: str
 
 async def test_hidden_files_are_told_of_where_there_are_no_others(tmp_path: Path):
     (tmp_path / ".hidden.py").touch()
-    assert (await Desk(tmp_path).ask("list the files")).endswith("no files for `**/*` but hidden ones.")
+    assert (await Desk(tmp_path).ask("list the files")).endswith("No files match `**/*` but hidden ones.")
 
 
 async def test_a_listing_can_be_limited_to_a_folder(folder: Path):
@@ -76,7 +76,7 @@ async def test_a_file_named_without_its_folder_is_found(folder: Path):
 async def test_a_missing_file_is_said_to_be_missing(folder: Path):
     said = await Desk(folder).ask("show ship.py")
 
-    assert said == "There is no file called ship.py here."
+    assert said == "No file named ship.py here."
 
 
 async def test_a_long_file_is_shown_in_part(folder: Path):
@@ -143,7 +143,7 @@ async def test_a_command_in_backquotes_is_run(folder: Path):
     said = await desk.ask("run `echo ahoy`")
 
     assert desk.commands() == ["echo ahoy"]
-    assert said == "It ended well:\n\n```\nahoy\n```"
+    assert said == "It succeeded:\n\n```\nahoy\n```"
 
 
 async def test_a_command_that_stands_alone_is_run(folder: Path):

@@ -104,7 +104,7 @@ async def test_reminders_around_the_prompt_are_not_taken_for_it():
 
     answer = await completed(History.of(message))
 
-    assert "This session offers 5 tools" in text_of(answer["content"])
+    assert "This session has 5 tools" in text_of(answer["content"])
 
 
 async def test_calls_that_the_planner_did_not_make_end_the_turn_plainly():

@@ -332,7 +332,7 @@ async def test_what_cannot_be_repaired_is_given_up_with_the_files_as_they_were(
     said = await desk.ask("fix the failing tests")
 
     assert (tmp_path / "code_under.py").read_text(encoding="utf-8") == hopeless.code
-    assert "Every file is as it was" in said
+    assert "No files changed" in said
     assert "Still failing" in said
     assert desk.names().count("Edit") <= 2 * 20
 
@@ -345,7 +345,7 @@ async def test_a_misspelling_that_was_mended_in_vain_is_put_back(tmp_path: Path)
 
     assert (tmp_path / "code_under.py").read_text(encoding="utf-8") == code
     assert "str(nubmer)` → `digits = str(number)" in said
-    assert "Every file is as it was" in said
+    assert "No files changed" in said
 
 
 async def test_a_part_that_was_repaired_is_kept_and_the_rest_reported(tmp_path: Path):
@@ -359,7 +359,7 @@ async def test_a_part_that_was_repaired_is_kept_and_the_rest_reported(tmp_path: 
 
     assert "return a + b" in (tmp_path / "code_under.py").read_text(encoding="utf-8")
     assert "1 failed, 1 passed" in said
-    assert "are kept" in said
+    assert "Kept these changes" in said
 
 
 async def test_passing_tests_need_no_repair(tmp_path: Path):
@@ -403,7 +403,7 @@ async def test_an_edit_that_could_not_be_checked_is_told_as_still_in_place(tmp_p
 
     said = await desk.ask("fix the failing test")
 
-    assert "Still in place from this attempt: code_under.py:2: `return a - b` → `return a + b`" in said
+    assert " Still in place: code_under.py:2: `return a - b` → `return a + b`" in said
 
 
 async def test_after_a_denial_going_on_takes_the_request_up_again(tmp_path: Path):
@@ -455,7 +455,7 @@ async def test_a_run_that_does_not_end_is_stopped_and_counts_as_no_help(tmp_path
     assert limits[0] == 120_000
     assert limits[1] < 20_000
     assert ("TaskStop", {"task_id": "b123abcd"}) in desk.calls
-    assert "That did not help; putting the line back." in desk.texts
+    assert "That did not help; reverting it." in desk.texts
 
 
 WRONG_SIGN = (

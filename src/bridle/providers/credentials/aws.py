@@ -35,8 +35,8 @@ _NO_CHAIN = (
     "AWS_SECRET_ACCESS_KEY, or install bridle[aws] for profiles, SSO and instance roles."
 )
 _NOTHING_FOUND = (
-    "No credential for Amazon Bedrock was found: run `aws sso login`, choose a profile with AWS_PROFILE, "
-    "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    "No credential for Amazon Bedrock: run `aws sso login`, choose a profile with AWS_PROFILE, or set "
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
 )
 
 
@@ -98,7 +98,7 @@ class CredentialChain:
             async with asyncio.timeout(patience):
                 return await asyncio.to_thread(self._ask_chain, env.get("AWS_PROFILE"))
         except TimeoutError as error:
-            text = f"Amazon gave no credential within {patience:g} s: check your profile or the network."
+            text = f"No credential from Amazon after {patience:g} s: check your profile and network."
             raise ProviderError(text, kind="authentication_failed") from error
 
     def _ask_chain(self, profile: str | None) -> AwsCredentials:
@@ -144,7 +144,7 @@ def _read(printed: str) -> tuple[AwsCredentials, float]:
         try:
             until = datetime.fromisoformat(found.expiration).timestamp() - _EARLY
         except ValueError as error:
-            raise fault(_EXPORT, f"printed an odd time ({error})", _REMEDY) from error
+            raise fault(_EXPORT, f"printed an invalid time ({error})", _REMEDY) from error
     return AwsCredentials(found.access_key_id, found.secret_access_key, found.session_token), until
 
 

@@ -21,7 +21,7 @@ _NO_CHAIN = (
     "No credential for Google Cloud: set CLOUDSDK_AUTH_ACCESS_TOKEN (from `gcloud auth print-access-token`), "
     "or install bridle[google] for application default credentials."
 )
-_NOTHING_FOUND = "No credential for Google Cloud was found: run `gcloud auth application-default login`."
+_NOTHING_FOUND = "No credential for Google Cloud: run `gcloud auth application-default login`."
 
 
 class TokenChain:
@@ -46,7 +46,7 @@ class TokenChain:
                 async with asyncio.timeout(_PATIENCE):
                     await asyncio.to_thread(self._ask_chain)
             except TimeoutError as error:
-                text = f"Google gave no token within {_PATIENCE:g} s: check the network."
+                text = f"No token from Google after {_PATIENCE:g} s: check your network."
                 raise ProviderError(text, kind="authentication_failed") from error
         return self._token
 

@@ -32,7 +32,7 @@ def checked_key(text: str) -> str:
     """
     key = text.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageError("that is no key: it must be one word of plain characters")
+        raise UsageError("not a key: a key is one word without spaces")
     return key
 
 
@@ -94,7 +94,7 @@ def check_policy(vendor: str, settings: Settings, env: Mapping[str, str]) -> Non
         case "gateway":
             url = (settings.force_login_gateway_url or "").rstrip("/")
             if url and env.get("ANTHROPIC_BASE_URL", "").rstrip("/") != url:
-                raise UsageError(f"forceLoginMethod wants the gateway: set ANTHROPIC_BASE_URL to {url}")
+                raise UsageError(f"forceLoginMethod requires the gateway: set ANTHROPIC_BASE_URL to {url}")
         case _:
             pass
 
@@ -108,8 +108,8 @@ def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
 async def _check_organisation(place: ServiceEndpoint, key: str, pinned: frozenset[str]) -> None:
     found = await organisation(place, key)
     if found not in pinned:
-        whose = f"belongs to the organisation {found}" if found else "does not name its organisation"
-        raise UsageError(f"the key {whose}, and forceLoginOrgUUID wants {' or '.join(sorted(pinned))}")
+        whose = f"belongs to the organization {found}" if found else "does not name its organization"
+        raise UsageError(f"the key {whose}, but forceLoginOrgUUID requires {' or '.join(sorted(pinned))}")
 
 
 def shadowing_variable(vendor: Vendor, env: Mapping[str, str]) -> str | None:

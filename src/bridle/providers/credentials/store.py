@@ -53,7 +53,7 @@ class Credentials:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{self.path} cannot be read: fix or remove it ({error}).") from error
+            raise ConfigError(f"Could not read {self.path} ({error}). Fix or remove it.") from error
 
     def key(self, vendor: str, address: str) -> str:
         """The key of a vendor for the service at `address`, empty when none is kept.
@@ -72,7 +72,9 @@ class Credentials:
         try:
             return keyring.get_password(_SERVICE, vendor) or ""
         except KeyringError as error:
-            raise ConfigError(f"The keyring did not give the key of {vendor}: {error}; unlock it.") from error
+            raise ConfigError(
+                f"Could not read the {vendor} key from the keyring: {error}. Unlock the keyring."
+            ) from error
 
     def save(
         self, vendor: str, key: str, *, address: str, now: str, way: Literal["key", "oauth"] = "key"
@@ -107,7 +109,9 @@ class Credentials:
             except PasswordDeleteError:
                 pass  # It was removed there already.
             except KeyringError as error:
-                raise ConfigError(f"The keyring keeps the key of {vendor}: {error}; unlock it.") from error
+                raise ConfigError(
+                    f"Could not remove the {vendor} key from the keyring: {error}. Unlock the keyring."
+                ) from error
         self._change(lambda keys: {name: value for name, value in keys.items() if name != vendor})
         return True
 
@@ -124,12 +128,12 @@ class Credentials:
         try:
             keyring.set_password(_SERVICE, vendor, key)
             if keyring.get_password(_SERVICE, vendor) != key:
-                raise KeyringError("it does not keep what it is given")
+                raise KeyringError("it does not save values")
         except KeyringError as error:
             if wanted != "keyring":
                 return False
             raise ConfigError(
-                f"The keyring does not take the key: {error}; BRIDLE_CREDENTIALS=file uses a file."
+                f"Could not save the key in the keyring: {error}. Set BRIDLE_CREDENTIALS=file to use a file."
             ) from error
         return True
 
@@ -140,6 +144,4 @@ class Credentials:
             )
             os.chmod(self.path, _PRIVATE)
         except OSError as error:
-            raise ConfigError(
-                f"{self.path} cannot be written ({error.strerror}): check its folder."
-            ) from error
+            raise ConfigError(f"Could not write {self.path} ({error.strerror}). Check its folder.") from error

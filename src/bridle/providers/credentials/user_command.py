@@ -22,9 +22,9 @@ async def output_of(
     try:
         said = await run(("/bin/sh", "-c", command), cwd=cwd, env=env, timeout=patience, limit=_LARGEST)
     except OSError as error:
-        raise fault(setting, f"cannot be run ({error.strerror})", remedy) from error
+        raise fault(setting, f"did not start ({error.strerror})", remedy) from error
     if said.timed_out:
-        raise fault(setting, f"did not end within {patience:g} s", remedy)
+        raise fault(setting, f"timed out after {patience:g} s", remedy)
     if said.code != 0:
         complaint = " ".join(said.stderr.decode(errors="replace").split())[:_QUOTED]
         quoted = f": {complaint}" if complaint else ""

@@ -180,7 +180,7 @@ def usage_of(*, prompt: int, cached: int, written: int, output: int, reasoning: 
 
 
 def unreadable(error: Exception) -> StreamBroken:
-    return StreamBroken(f"The service sent an event that cannot be read: {error}.", retryable=True)
+    return StreamBroken(f"The service sent an invalid event: {error}.", retryable=True)
 
 
 def reread(data: bytes, form: type[Form], error: Exception) -> Form:

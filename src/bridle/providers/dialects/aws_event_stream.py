@@ -45,16 +45,16 @@ class MessageReader:
             total, headers, check = unpack(data, at)
             begun = crc32(data[at : at + 8])
             if begun != check:
-                raise _broken("its head is damaged")
+                raise _broken("damaged header")
             if total > _LARGEST or headers > total - _PRELUDE - _TRAILER:
-                raise _broken("its sizes make no sense")
+                raise _broken("invalid sizes")
             end = at + total
             if size < end:
                 break
             tail = end - _TRAILER
             # The second checksum continues where the first ended.
             if crc32(data[at + 8 : tail], begun) != number(data, tail)[0]:
-                raise _broken("its content is damaged")
+                raise _broken("damaged content")
             start = at + _PRELUDE + headers
             raw = data[at + _PRELUDE : start]
             if raw != self._raw:
@@ -95,9 +95,9 @@ def _headers(data: bytes) -> dict[str, str]:
             else:
                 at += _SIZES[kind]
     except (IndexError, KeyError, UnicodeDecodeError) as error:
-        raise _broken("its headers cannot be read") from error
+        raise _broken("invalid headers") from error
     return found
 
 
 def _broken(why: str) -> StreamBroken:
-    return StreamBroken(f"The service sent a message that cannot be used: {why}; try again.", retryable=True)
+    return StreamBroken(f"The service sent an invalid message: {why}. Try again.", retryable=True)

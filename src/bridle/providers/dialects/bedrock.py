@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder as JsonDecoder
@@ -215,6 +216,4 @@ _VALUES: JsonDecoder[Any] = JsonDecoder()
 
 
 def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
     return quote(name, safe="-_.~")

@@ -219,7 +219,7 @@ def _part(part: content.Part) -> dict[str, Any]:
 
 
 def _left_out(part: content.Attachment) -> str:
-    return f"[A file ({part.media}) was left out: this service takes none with the result of a call.]"
+    return f"[A file ({part.media}) was omitted: this service accepts no files in tool results.]"
 
 
 def _put_mark(message: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ class Decoder:
         """Every event of an answer that came whole."""
         chunk = _read(body)
         if not chunk.choices and chunk.error is UNSET:
-            raise StreamBroken("The service sent something that is not an answer; check its address.")
+            raise StreamBroken("The service sent an invalid response. Check its address.")
         return (*self._take(chunk), *self.finish())
 
     def _take(self, chunk: "_Chunk") -> tuple[ModelEvent, ...]:

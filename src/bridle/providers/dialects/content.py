@@ -150,5 +150,5 @@ def _file(block: Mapping[str, Any], *, images: bool, documents: bool) -> Part:
 
 def _note(kind: str, media: str, title: str) -> str:
     if kind == "image":
-        return f"[An image ({media}) was left out: this model cannot see images.]"
-    return f"[The file {title} ({media}) was left out: this model cannot read such files.]"
+        return f"[An image ({media}) was omitted: this model cannot see images.]"
+    return f"[The file {title} ({media}) was omitted: this model cannot read such files.]"

@@ -132,7 +132,7 @@ def _part(part: content.Part) -> dict[str, Any]:
         return {"text": part}
     kind = _IMAGES.get(part.media) if part.is_image else "pdf" if part.media == "application/pdf" else None
     if part.is_url or kind is None:
-        return {"text": f"[A file ({part.media}) was left out: Bedrock takes no files of this form.]"}
+        return {"text": f"[A file ({part.media}) was omitted: Bedrock does not accept this file type.]"}
     source = {"format": kind, "source": {"bytes": part.data}}
     if part.is_image:
         return {"image": source}

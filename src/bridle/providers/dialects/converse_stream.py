@@ -72,7 +72,7 @@ class Decoder:
             return _NOTHING
         reason, self._reason = self._reason, None
         if reason in _UNUSABLE:
-            raise StreamBroken(f"The model's answer is unusable ({reason}); try again.", retryable=True)
+            raise StreamBroken(f"The model's answer is invalid ({reason}). Try again.", retryable=True)
         called = self._assembly.has_calls and reason == "end_turn"
         return self._assembly.complete("tool_use" if called else _REASONS.get(reason, "end_turn"))
 

@@ -23,7 +23,7 @@ _CALL_PARAMETERS = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "description": "The tool."},
-        "input": {"type": "string", "description": "What the tool takes, as a JSON object."},
+        "input": {"type": "string", "description": "The tool's input as a JSON object."},
     },
     "required": ["name", "input"],
 }

@@ -69,7 +69,7 @@ class Decoder:
         if self._reason is None:
             return _NOTHING
         if self._reason in _UNUSABLE and self._assembly.is_empty:
-            text = f"{self._vendor.label} wrote a tool call that cannot be read ({self._reason}); try again."
+            text = f"{self._vendor.label} wrote an invalid tool call ({self._reason}). Try again."
             raise StreamBroken(text, retryable=True)
         events = self._closed()
         if self._usage:
@@ -83,7 +83,7 @@ class Decoder:
         """Every event of an answer that came whole."""
         events = self.feed(body)
         if self._reason is None:
-            raise StreamBroken("The service sent something that is not an answer; check its address.")
+            raise StreamBroken("The service sent an invalid response. Check its address.")
         return (*events, *self.finish())
 
     def _part(self, part: "_Part") -> tuple[ModelEvent, ...]:

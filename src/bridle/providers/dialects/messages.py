@@ -61,7 +61,7 @@ class MessagesDialect:
         if not headers.keys() & _OPENING:
             from bridle.providers import refusals
 
-            raise ProviderError(refusals.no_key(place.vendor), kind="authentication_failed")
+            raise ProviderError(refusals.no_key(place.vendor, place.env), kind="authentication_failed")
         return replace(request, headers=tuple(headers.items()))
 
     async def recovered(self, error: ProviderError, asked: ModelRequest, place: ServiceEndpoint) -> bool:
@@ -117,7 +117,7 @@ class MessagesDecoder:
         except (DecodeError, UnicodeDecodeError) as error:
             raise broken(f"The service sent an answer that is not JSON: {error}.") from error
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-            raise StreamBroken("The service sent something that is not an answer; check its address.")
+            raise StreamBroken("The service sent an invalid response. Check its address.")
         return [event for data in stream_of(message) for event in self.feed(data)]
 
 

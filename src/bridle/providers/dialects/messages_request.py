@@ -182,7 +182,7 @@ def _blind(block: dict[str, Any]) -> dict[str, Any]:
     if isinstance(inner, list):
         return {**block, "content": [_blind(each) for each in inner]}
     if block["type"] in ("image", "document"):
-        text = f"[A file ({block['type']}) was left out: this model cannot see it.]"
+        text = f"[A file ({block['type']}) was omitted: this model cannot see it.]"
         return {"type": "text", "text": text}
     return block
 

@@ -99,7 +99,7 @@ class Decoder:
 
     def _start(self, message: dict[str, Any] | None, wire: bytes) -> Started:
         if self._message is not None or message is None:
-            raise broken("The service began an answer in a way that cannot be read; try again.")
+            raise broken("The service sent an invalid start of an answer. Try again.")
         if self._model is not None:
             message = {**message, "model": self._model}
             wire = to_json({"type": "message_start", "message": message})
@@ -111,7 +111,7 @@ class Decoder:
         block = frame.content_block
         known = frame.index in self._open or frame.index in self._closed
         if self._message is None or block is None or known or not isinstance(block.get("type"), str):
-            raise broken("The service opened a block out of order; try again.")
+            raise broken("The service opened a block out of order. Try again.")
         self._open[frame.index] = _OpenBlock(dict(block))
         opened: Any = block
         return BlockOpened(frame.index, opened, wire)
@@ -120,7 +120,7 @@ class Decoder:
         block = self._open.get(frame.index)
         piece = frame.delta
         if block is None or piece is None:
-            raise broken("The service sent a part of a block that is not open; try again.")
+            raise broken("The service sent part of a block that is not open. Try again.")
         match piece.type:
             case "text_delta":
                 block.parts.append(piece.text)
@@ -141,7 +141,7 @@ class Decoder:
     def _close_block(self, index: int, wire: bytes) -> BlockClosed:
         block = self._open.pop(index, None)
         if block is None:
-            raise broken("The service closed a block that is not open; try again.")
+            raise broken("The service closed a block that is not open. Try again.")
         flaw = block.finish()
         closed: Any = block.value
         self._closed[index] = closed
@@ -150,7 +150,7 @@ class Decoder:
     def _merge(self, event: dict[str, Any], usage: dict[str, Any]) -> AssistantMessage:
         message = self._message
         if message is None:
-            raise broken("The service ended an answer that it never began; try again.")
+            raise broken("The service ended an answer that it did not start. Try again.")
         added = {**event, **(event.get("delta") or {})}
         message.update({key: added[key] for key in added if key not in _FIXED})
         known = message["usage"]
@@ -162,7 +162,7 @@ class Decoder:
 
     def _complete(self, wire: bytes) -> Completed:
         if self._message is None or self._open:
-            raise broken("The service ended its answer in the middle of a block; try again.")
+            raise broken("The service ended its answer in the middle of a block. Try again.")
         self.completed = True
         content = [self._closed[index] for index in sorted(self._closed)]
         return Completed(_message(self._message, content), wire, self._request_id)
@@ -277,7 +277,7 @@ def _frame(data: bytes) -> _Frame:
         return convert(decode_json(data), _Frame)
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind in _OURS:
-        raise broken("The service sent an event that is not of the Messages API; check its address.")
+        raise broken("The service sent an event that is not part of the Messages API. Check its address.")
     return _Frame(kind, error=value.get("error"))
 
 

@@ -79,7 +79,7 @@ class Decoder:
         except DecodeError as error:
             raise unreadable(error) from error
         if not isinstance(response, dict) or not isinstance(response.get("output"), list):
-            raise StreamBroken("The service sent something that is not an answer; check its address.")
+            raise StreamBroken("The service sent an invalid response. Check its address.")
         if response.get("status") == "failed":
             raise self._reported(response.get("error") or {"message": "the answer failed"})
         events = self._begun(response)

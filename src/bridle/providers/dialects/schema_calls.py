@@ -14,8 +14,8 @@ from bridle.types.model import ModelRequest, ToolDefinition
 
 _RULE = (
     "Answer with one JSON object and nothing else. "
-    'To use a tool: {"tool": "its name", "input": {…}}; its result comes with the next message. '
-    'To speak to the user, or when nothing is left to do: {"answer": "your text"}.'
+    'To use a tool: {"tool": "its name", "input": {…}}; its result comes with the next message. To '
+    'answer the user, or when you are done: {"answer": "your text"}.'
 )
 _DESCRIBED = 300
 _LEFT_OUT = ("description", "title", "default", "format", "$schema")

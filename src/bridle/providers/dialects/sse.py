@@ -38,7 +38,7 @@ class SseReading:
         try:
             events = self._events.feed(chunk)
         except EventSizeError as error:
-            text = f"The service sent an event of more than {_LIMIT} bytes; check its address."
+            text = f"The service sent an event of more than {_LIMIT} bytes. Check its address."
             raise StreamBroken(text) from error
         for event in events:
             yield from self._decoder.feed(event.data)

@@ -121,11 +121,11 @@ LOOKUPS: tuple[Callable[[Conversation], Procedure | None], ...] = (
 
 def _run(conversation: Conversation, command: str) -> Procedure:
     result = yield from use_one(
-        Call("Bash", {"command": command, "description": "Run the command that was asked for"}),
+        Call("Bash", {"command": command, "description": "Run the requested command"}),
         tools=conversation.tools,
         text=f"Running `{command}`.",
     )
-    ending = "It failed" if result.is_error else "It ended well"
+    ending = "It failed" if result.is_error else "It succeeded"
     return f"{ending}:\n\n{_excerpt(result.text.splitlines())}"
 
 
@@ -138,9 +138,9 @@ def _count(conversation: Conversation, path: str) -> Procedure:
         )
         if (counted := re.match(r"\s*(\d+)\s", result.text)) and not result.is_error:
             return f"{path} has {counted[1]} lines."
-        return f"The lines of {path} could not be counted: {shorten(result.text)}"
+        return f"Could not count the lines of {path}: {shorten(result.text)}"
     texts = yield from read_texts(conversation, (path,))
-    return f"{path} shows {len(texts[path].splitlines())} lines; a long file is shown in part."
+    return f"{path} has at least {len(texts[path].splitlines())} lines."
 
 
 def _show(conversation: Conversation, path: str) -> Procedure:
@@ -153,7 +153,7 @@ def _show(conversation: Conversation, path: str) -> Procedure:
         name = path.rpartition("/")[2]
         found = yield from find_files(conversation, f"**/{name if '.' in path else name + '*'}")
         if not found:
-            return f"There is no file called {path} here."
+            return f"No file named {path} here."
         path = min(found, key=lambda each: (each.count("/"), each))
         result = yield from use_one(Call("Read", {"file_path": path}), tools=conversation.tools)
     if result.is_error:
@@ -199,7 +199,7 @@ def _list(conversation: Conversation, pattern: str) -> Procedure:
     # A leading dot hides a file unless it was asked for by its dot.
     plain = found if "/." in f"/{pattern}" else [path for path in found if "/." not in f"/{path}"]
     if not plain:
-        return f"There are no files for `{pattern}`{' but hidden ones' if found else ''}."
+        return f"No files match `{pattern}`{' but hidden ones' if found else ''}."
     found = plain
     found.sort(key=lambda path: (path.count("/"), path))
     lines = [f"- {path}" for path in found[:_MOST_LISTED]]

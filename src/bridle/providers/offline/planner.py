@@ -10,8 +10,7 @@ from bridle.providers.offline.topics import digest, honest_refusal, topic_answer
 
 _LONGEST_ANSWER = 6_000
 _STRAYED = (
-    "I stopped: the calls recorded for this request are not the ones I would have made, so I cannot tell "
-    "where the work stands. Ask again to start over."
+    "I stopped: the conversation does not match my own steps, so I cannot continue. Ask again to start over."
 )
 _TEST_REQUESTS = (
     r"^(please )?(pytest|unittest|tests?|test (it|this|the (project|code)))[.! ]*$",

@@ -53,7 +53,7 @@ def use(
     """
     for call in calls:
         if call.name not in tools:
-            raise Stopped(f"This needs the {call.name} tool, which is not offered in this session.")
+            raise Stopped(f"This needs the {call.name} tool, which this session does not have.")
     results = yield Plan(text, calls)
     for call, result in zip(calls, results, strict=True):
         if _refused(call, result):

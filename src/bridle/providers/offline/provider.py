@@ -93,7 +93,7 @@ def _events(answer: AssistantMessage) -> Iterator[ModelEvent]:
             case {"type": "tool_use"}:
                 yield from _call_events(index, block)
             case _:
-                raise AssertionError(f"a plan holds text and calls only, not {block['type']}")
+                raise AssertionError(f"a plan contains only text and calls, not {block['type']}")
     ending = {
         "type": "message_delta",
         "delta": {"stop_reason": answer["stop_reason"], "stop_sequence": None},

@@ -24,7 +24,7 @@ _MOST_TRIES = 20
 _MOST_SOURCES = 8
 _SHORTEST_LIMIT_MS = 15_000
 _MOST_TOLD = 6
-_CAUTION = "This was found by trying, with the tests as the only guide: please read it before you rely on it."
+_CAUTION = "I found this by trial and error with your tests. Review it before you rely on it."
 
 
 class _Edit(Struct, frozen=True):
@@ -58,7 +58,7 @@ def repair(conversation: Conversation) -> Procedure:
         return f"I can only repair Python projects; the tests here run with `{suite.command}`."
     suite, run, output = yield from run_tests(conversation, suite, text=f"Running `{suite.command}`.")
     if run is None or run.total == 0:
-        return f"`{suite.command}` gave no result that I can work from: {shorten(output[-300:])}"
+        return f"`{suite.command}` gave no result that I can use: {shorten(output[-300:])}"
     if not run.failed:
         return f"Nothing to repair: {run.passed} tests pass (`{suite.command}`)."
     bench = _Bench(conversation, suite)
@@ -79,7 +79,7 @@ def _work(bench: _Bench, run: SuiteRun) -> Generator[Plan, tuple[Result, ...], S
         run = better
     while bench.hopeful:
         edit = bench.hopeful[-1]
-        text = "Putting back an edit that did not lead to a passing test."
+        text = "Reverting an edit that fixed no test."
         yield from _apply(bench, edit.candidate.path, (edit.new, edit.old), text)
         bench.hopeful.pop()
     return run
@@ -113,14 +113,14 @@ def _attempt(
     yield from _apply(bench, candidate.path, (edit.old, edit.new), _trying(candidate, len(bench.tried)))
     bench.hopeful.append(edit)
     run = yield from _run_again(bench, before)
-    text = "That did not help; putting the line back."
+    text = "That did not help; reverting it."
     if run is not None and _is_better(run, before):
         if not _still_fails(bench, candidate, run):
             bench.hopeful.pop()
             _keep(bench, edit)
             return run
         halves.append((edit, run))
-        text = "That helped in part; putting the line back to look for a whole repair."
+        text = "That helped in part; reverting it to look for a full fix."
     elif run is not None and candidate.kind in ("name", "import") and _moved_on(run, before):
         return run
     yield from _apply(bench, candidate.path, (edit.new, edit.old), text)
@@ -241,9 +241,9 @@ def _report(bench: _Bench, first: SuiteRun, last: SuiteRun) -> str:
     opening = f"I gave up after {tries} {'try' if tries == 1 else 'tries'}"
     lines = [f"{opening if tries else 'I found no mechanical change to try'}: {describe(last)}."]
     if changed:
-        lines += ("These changes made more tests pass and are kept:", *changed)
+        lines += ("Kept these changes, which fixed some tests:", *changed)
     else:
-        lines.append("Every file is as it was.")
+        lines.append("No files changed.")
     kept = {edit.candidate.key for edit in bench.kept}
     dropped = [each for key, each in bench.tried.items() if key not in kept]
     if dropped:
@@ -254,7 +254,7 @@ def _report(bench: _Bench, first: SuiteRun, last: SuiteRun) -> str:
         "Still failing:",
         *(f"- {describe_failure(failure, bench.suite)}" for failure in last.failures[:_MOST_TOLD]),
     )
-    lines.append("This one needs a person or a real model.")
+    lines.append("This one needs you or a real model.")
     return "\n".join(lines)
 
 
@@ -263,4 +263,4 @@ def _left_behind(bench: _Bench) -> str:
     if not edits:
         return ""
     shown = "; ".join(_shown(edit.candidate) for edit in edits)
-    return f" Still in place from this attempt: {shown}."
+    return f" Still in place: {shown}."

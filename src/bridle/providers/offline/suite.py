@@ -72,9 +72,7 @@ def find_suite(conversation: Conversation) -> Generator[Plan, tuple[Result, ...]
     paths = yield from _python_files(conversation)
     tests = tuple(path for path in paths if is_test(path))
     if tests:
-        sources = yield from read_texts(
-            conversation, tests[:_MOST_TEST_FILES], text="Reading how the tests are written."
-        )
+        sources = yield from read_texts(conversation, tests[:_MOST_TEST_FILES], text="Reading the tests.")
         plain = all(map(_is_unittest, sources.values()))
         command = unittest_command("python3", paths, tests) if plain else pytest_command("python3")
         return Suite(command=command, python=True, paths=paths, tests=tests, texts=sources)
@@ -103,7 +101,7 @@ def run_tests(
     if suite.python and result.text.startswith("Exit code 127"):
         suite = replace(suite, command=suite.command.replace("python3", "python", 1))
         result = yield from _shell(
-            conversation, suite.command, limit_ms, text="There is no python3; trying python."
+            conversation, suite.command, limit_ms, text="python3 not found; trying python."
         )
     if suite.python and "No module named pytest" in result.text:
         suite = replace(suite, command=unittest_command(suite.command.split()[0], suite.paths, suite.tests))
@@ -161,7 +159,7 @@ def _shell(
     if running and "TaskStop" in conversation.tools:
         # A change may have made a loop endless: nothing of it may keep running.
         stop = Call("TaskStop", {"task_id": running[1]})
-        yield from use_one(stop, tools=conversation.tools, text="The tests do not end; stopping them.")
+        yield from use_one(stop, tools=conversation.tools, text="The tests take too long; stopping them.")
     return result
 
 
@@ -183,4 +181,4 @@ def _is_unittest(source: str) -> bool:
 
 def _unread(suite: Suite, output: str) -> str:
     tail = "\n".join(output.splitlines()[-10:])[-1_000:]
-    return f"`{suite.command}` gave no test report that I can read. Its last lines:\n\n```\n{tail}\n```"
+    return f"`{suite.command}` printed no test report that I can read. Last lines:\n\n```\n{tail}\n```"

@@ -7,51 +7,49 @@ from msgspec import Struct
 from bridle.providers.offline.conversation import LABEL, Conversation
 
 REAL_MODEL = (
-    "For a real model, set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and start bridle without "
-    "`--model offline`; ANTHROPIC_BASE_URL points it at any server that speaks the Messages API."
+    "For a real model, set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and start bridle without `--model "
+    "offline`; set ANTHROPIC_BASE_URL for any other server with the Messages API."
 )
 ABILITIES = """\
 I can
 - list, read and search files: "list the python files", "show README.md", "search for TODO in src";
-- run the tests and say what fails: "run the tests";
-- run a command you spell out: "run `git status`";
+- run the tests and list the failures: "run the tests";
+- run an exact command: "run `git status`";
 - try mechanical repairs on a small Python project: "fix the failing tests";
 - answer short questions about bridle: keys, tools, permissions, resuming, output formats."""
 
 _SELF = (
-    f"I am {LABEL}: a small set of fixed rules built into bridle. I need no key and no network, I understand "
-    "plain requests only, and I write no code of my own beyond small mechanical repairs."
+    f"I am {LABEL}: a small set of fixed rules built into bridle. I need no key and no network. I "
+    "understand simple requests, and the only code I write is small mechanical repairs."
 )
-_KEY = (
-    f"{REAL_MODEL} A key in the environment is enough: `export ANTHROPIC_API_KEY=…`, then run `bridle` again."
-)
+_KEY = f"{REAL_MODEL} Set a key in the environment: `export ANTHROPIC_API_KEY=…`, then run `bridle` again."
 _PERMISSIONS = (
-    "Reading and searching inside the working folder needs no permission; edits and commands are asked for. "
-    "`--permission-mode acceptEdits` lets edits through, `--allowedTools "
-    '"Bash(python3 -B -m pytest:*)"` allows one kind of command, `--disallowedTools` forbids, and '
-    "`permissions.allow`, `ask` and `deny` in .claude/settings.json do the same for good. Deny beats ask, "
-    "ask beats allow."
+    "Reading and searching in the working folder needs no permission; edits and commands need your "
+    "approval. `--permission-mode acceptEdits` allows edits, `--allowedTools "
+    '"Bash(python3 -B -m pytest:*)"` allows a command, `--disallowedTools` denies, and '
+    "`permissions.allow`, `ask` and `deny` in .claude/settings.json apply to every session."
+    " Deny beats ask, ask beats allow."
 )
 _RESUME = (
-    "`bridle -c` continues the latest conversation of this folder, `bridle -r <session id>` a "
-    "certain one. Add `-p` to do it without the terminal screen."
+    "`bridle -c` continues the latest conversation of this folder, `bridle -r <session id>` a specific "
+    "one. Add `-p` to continue without the interactive terminal."
 )
 _FORMATS = (
     "With `-p`, `--output-format text` prints the answer (the default), `json` one result object, and "
-    "`stream-json` one message per line as they come. `--input-format stream-json` takes messages the "
-    "same way."
+    "`stream-json` one message per line as it arrives. `--input-format stream-json` reads messages in "
+    "the same format."
 )
 _INSTRUCTIONS = (
-    "bridle reads CLAUDE.md (or AGENTS.md where there is none) from the folder, its parents and ~/.claude, "
-    "and gives it to the model. The offline planner does not follow such instructions."
+    "bridle reads CLAUDE.md (or AGENTS.md) from the folder, its parents and ~/.claude, and gives it to "
+    "the model. The offline planner does not follow these instructions."
 )
 _SESSIONS = (
     "Each session is a file of JSON lines under ~/.claude/projects, in a folder named after the working "
     "directory; CLAUDE_CONFIG_DIR moves ~/.claude elsewhere."
 )
 _PRIVACY = (
-    "The offline planner uses no network. With a real model, your prompts and what the tools read go to the "
-    "service you configured. bridle itself sends no telemetry unless you name a collector."
+    "The offline planner uses no network. With a real model, your prompts and what the tools read go to "
+    "the service you configured. bridle sends no telemetry unless you configure a collector."
 )
 _COST = "The offline planner costs nothing; the token counts shown for it are estimates from the text length."
 _LONGEST_QUESTION = 300
@@ -116,9 +114,7 @@ def topic_answer(conversation: Conversation) -> str | None:
 def honest_refusal(conversation: Conversation) -> str:
     """What to say to a request that no rule covers."""
     opening = (
-        "I cannot do that: it needs a language model."
-        if conversation.prompt
-        else "There is nothing to do: the prompt is empty."
+        "I cannot do that: it needs a language model." if conversation.prompt else "The prompt is empty."
     )
     return f"{opening} I am {LABEL}. {ABILITIES}\n\n{REAL_MODEL}"
 
@@ -135,14 +131,14 @@ def digest(conversation: Conversation) -> str:
     ):
         parts.append((title, [str(call.input.get(key, ""))[:120] for call in calls if call.name == name]))
     lines = [f"{title}: {'; '.join(dict.fromkeys(items[-10:]))}" for title, items in parts if items]
-    return "\n".join(lines) if lines else "Nothing has been asked or done before this."
+    return "\n".join(lines) if lines else "Nothing happened before this prompt."
 
 
 def _tools(conversation: Conversation) -> str:
     if not conversation.tools:
-        return "No tools are offered in this session."
+        return "This session has no tools."
     names = ", ".join(conversation.tools[:40])
     return (
-        f"This session offers {len(conversation.tools)} tools: {names}. As the offline planner I use only "
-        "Read, Edit, Glob, Grep and Bash; `--tools` chooses which are offered."
+        f"This session has {len(conversation.tools)} tools: {names}. As the offline planner I use only "
+        "Read, Edit, Glob, Grep and Bash; `--tools` limits the list."
     )
