@@ -18,8 +18,9 @@ _TURN = (
     *sorted(f"engine/calls/{path.name}" for path in (SOURCE / "engine" / "calls").glob("*.py")),
 )
 _CAPABILITIES = (
-    "advisor", "agents", "auto_mode", "background", "budgets", "editors", "language_servers", "leases",
-    "memory", "monitors", "plan_mode", "plugins", "remote", "schedules", "skills", "teams",
+    "advisor", "agents", "auto_mode", "background", "browser", "budgets",
+    "editors", "language_servers", "leases",
+    "memory", "monitors", "plan_mode", "plugins", "remote", "schedules", "skills", "teams", "voice",
     "workflows", "worktrees",
 )  # fmt: skip
 _FEATURES = sorted(each.name for each in (SOURCE / "features").iterdir() if (each / "feature.py").is_file())

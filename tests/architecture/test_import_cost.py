@@ -81,6 +81,8 @@ _ONLY_FOR_TURNS = (
     "bridle.engine.permissions.gate", "bridle.features.side_work.queue", "bridle.features.memory.documents",
     "bridle.features.plan_mode.planning",
     "bridle.features.memory.extraction", "bridle.features.side_work.suggestions",
+    "bridle.features.side_work.run_ahead", "bridle.features.side_work.titles", "bridle.engine.side_agent",
+    "bridle.features.recall.index", "bridle.features.recall.recall_tool", "bridle.features.quality.signals",
     "bridle.frontends.tui.dialogs",
     "bridle.frontends.tui.editing.external_editor", "bridle.frontends.tui.editing.vim",
     "bridle.frontends.tui.screens.catalog", "bridle.frontends.tui.screens.conversation",

@@ -19,6 +19,7 @@ _ELSEWHERE = {
     "host/jobs/holder.py": "one fixed sentence, before anything is imported",
     "host/jobs/program.py": "a child that could not become the program says why on the terminal of its job",
     "cli/background/attached_terminal.py": "the program of a job owns the terminal, as in a multiplexer",
+    "features/voice/worker.py": "a program of its own, whose output bridle reads",
     "extensions/packages.py": "what a package prints is sent to standard error, which is guarded",
 }
 """Modules that touch the standard streams themselves, and why that is safe."""

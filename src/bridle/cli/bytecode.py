@@ -1,83 +1,201 @@
-"""All bytecode of bridle in one file, so that a start opens one file instead of hundreds.
+"""The bytecode of a start from one file, so that a start opens one file instead of hundreds.
 
 Importing a module from a folder costs a dozen system calls and a search in Python. Here it costs one `stat`,
-which makes sure that the source has not changed, and one read. Changed modules are imported as usual.
+which makes sure that the source has not changed, and one read. What a start needs in any case is put in place
+in the order in which it is needed. Changed modules are imported as usual. `bytecode_writer.py` writes it.
 """
 
 import marshal
 import os
 import sys
-from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import CodeType
+from types import CodeType, ModuleType
 
-_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PATH = os.path.join(_FOLDER, "__pycache__", f"bytecode.{sys.implementation.cache_tag}.image")
-_VERSION = sys.version
-"""Bytecode is the same for one build of Python only."""
-_LENGTH = 8
+FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PATH = os.path.join(FOLDER, "__pycache__", f"bytecode.{sys.implementation.cache_tag}.image")
+LENGTH = 8
 """Bytes at the beginning that hold the length of the index."""
 _FIRST_FREE = 3
 """Lower descriptors are standard streams: if one was closed, this file must not take its place."""
 
-_Row = tuple[bool, int, int, int, int]
-"""Whether it is a package, the source's time of change and size, where its code begins, and its length."""
+WRITER = (
+    "-E", "-P", "-X", "no_debug_ranges", "-c",
+    "import sys; sys.path.insert(0, sys.argv[1]); import bridle; del sys.path[0]; "
+    "from bridle.cli.bytecode_writer import write_image; write_image()",
+)  # fmt: skip
+"""Writes the file for the folder that bridle is in, whatever variables and the current folder say. Code
+that knows its lines and not its columns is an eighth smaller."""
+
+FORMAT = f"3 {sys.version}"
+"""Bytecode is the same for one build of Python only."""
+
+Place = tuple[int, int]
+"""Where something begins behind the index, and its length."""
+Index = tuple[str, int, list[str], dict[str, bytes], dict[str, bytes], Place, dict[str, list[str]]]
+"""The format, the length of what follows, where Python searches, the rows of bridle and of others that every
+run needs, where the other rows are, and what importing a module imports before it, in this order."""
+
+
+class Row:
+    """Where a module is: its source, and its code in the image."""
+
+    __slots__ = ("is_package", "length", "offset", "source", "state")
+
+    def __init__(self, name: str, packed: bytes) -> None:
+        self.state = packed[:12]
+        self.offset = int.from_bytes(packed[12:16], "big")
+        self.length = int.from_bytes(packed[16:20], "big")
+        self.is_package = packed[20] == 1
+        self.source = packed[21:].decode() or source_of(name, is_package=self.is_package)
+
+
+def pack(state: bytes, offset: int, length: int, source: str, *, is_package: bool) -> bytes:
+    """What a `Row` reads; the source of a module of bridle is known from its name."""
+    head = state + offset.to_bytes(4, "big") + length.to_bytes(4, "big")
+    return head + bytes([is_package]) + source.encode()
+
+
+def state_of(source: str) -> bytes:
+    """When a file was changed and how long it is; nothing for a file that is gone."""
+    try:
+        found = os.stat(source)
+    except OSError:
+        return b""
+    return found.st_mtime_ns.to_bytes(8, "big") + (found.st_size & 0xFFFF_FFFF).to_bytes(4, "big")
+
+
+def source_of(name: str, *, is_package: bool) -> str:
+    below = name.replace(".", "/").removeprefix("bridle")
+    return f"{FOLDER}{below}/__init__.py" if is_package else f"{FOLDER}{below}.py"
+
+
+def search_path() -> list[str]:
+    """Where Python searches for modules, without the folder of the script that it runs."""
+    return sys.path if sys.flags.safe_path else sys.path[1:]
 
 
 class Image:
-    """Finds and loads modules of bridle whose sources are as they were when the file was written."""
+    """Finds and loads modules whose sources are as they were when the file was written."""
 
-    def __init__(self, fd: int, rows: dict[str, _Row], begin: int) -> None:
+    def __init__(self, fd: int, begin: int, index: Index) -> None:
+        _, _, path, rows, foreign, rest, starts = index
         self._fd = fd
-        self._rows = rows
         self._begin = begin
+        # Where Python would search in other folders, it may find other modules of these names.
+        self._rows = rows | foreign if path == search_path() else rows
+        self._rest: Place | None = rest
+        self._starts = starts
         self.is_stale = False
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         del path, target
-        if (row := self._rows.get(name)) is None:
+        if name in self._starts and _has_one_thread():
+            for needed in self._starts.pop(name):
+                self._load(needed)
+        loader = self._loader(name)
+        return None if loader is None else loader.spec()
+
+    def _load(self, name: str) -> None:
+        """Import a module whose own imports are done.
+
+        Python's way takes longer than most modules: it is ready for other threads and for circular imports.
+        """
+        package, _, last = name.rpartition(".")
+        if name in sys.modules or package not in sys.modules or (loader := self._loader(name)) is None:
+            return
+        sys.audit("import", name, None, sys.path, sys.meta_path, sys.path_hooks)
+        sys.modules[name] = module = loader.new_module()
+        try:
+            loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        setattr(sys.modules[package], last, module)
+
+    def _loader(self, name: str) -> "_ImageLoader | None":
+        if (row := self._row(name)) is None:
             self.is_stale = self.is_stale or name.startswith("bridle.")
             return None
-        source = _source(name, is_package=row[0])
-        try:
-            found = os.stat(source)
-        except OSError:
-            found = None
-        if found is None or (found.st_mtime_ns, found.st_size) != row[1:3]:
+        if state_of(row.source) != row.state:
             self.is_stale = True
             return None
-        loader = _ImageLoader(name, source, (self._fd, row[4], self._begin + row[3]))
-        spec = ModuleSpec(name, loader, origin=source, is_package=row[0])
-        if row[0]:
-            spec.submodule_search_locations = [os.path.dirname(source)]
-        spec.has_location = True
-        return spec
+        return _ImageLoader(name, row, self._fd, self._begin)
+
+    def _row(self, name: str) -> Row | None:
+        if name not in self._rows and self._rest is not None and name.startswith("bridle."):
+            offset, length = self._rest
+            self._rows |= marshal.loads(os.pread(self._fd, length, self._begin + offset))
+            self._rest = None
+        packed = self._rows.get(name)
+        return None if packed is None else Row(name, packed)
+
+    def code(self, name: str, source: str) -> bytes | None:
+        """The marshalled code of a module; None for one that is not there, or not as its source is now."""
+        row = self._row(name)
+        if row is None or row.source != source or row.state != state_of(source):
+            return None
+        return os.pread(self._fd, row.length, self._begin + row.offset)
 
 
 class _ImageLoader(SourceFileLoader):
     """Reads the code of one module; sources and data files are where they always are."""
 
-    def __init__(self, name: str, source: str, place: tuple[int, int, int]) -> None:
-        super().__init__(name, source)
-        self._place = place
-        """Descriptor, length and offset, as `pread` takes them."""
+    def __init__(self, name: str, row: Row, fd: int, begin: int) -> None:
+        super().__init__(name, row.source)
+        self._row = row
+        self._place = (fd, row.length, begin + row.offset)
+        """As `pread` takes it."""
+
+    def spec(self) -> ModuleSpec:
+        spec = ModuleSpec(self.name, self, origin=self.path)
+        if self._row.is_package:
+            spec.submodule_search_locations = [os.path.dirname(self.path)]
+        spec.has_location = True
+        spec.cached = PATH
+        return spec
+
+    def new_module(self) -> ModuleType:
+        spec = self.spec()
+        module = ModuleType(self.name)
+        module.__spec__ = spec
+        module.__loader__ = self
+        module.__file__ = self.path
+        module.__package__ = spec.parent
+        if spec.submodule_search_locations is not None:
+            module.__path__ = spec.submodule_search_locations
+        return module
 
     def get_code(self, fullname: str) -> CodeType:
         del fullname
         return marshal.loads(os.pread(*self._place))
 
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self.get_code(self.name), module.__dict__)
+
 
 def use_image() -> None:
-    """Import the rest of bridle from the image, if there is one."""
+    """Import everything else from the image, if there is one."""
     try:
-        fd = os.open(_PATH, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(PATH, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return
-    index = _read_index(fd) if fd >= _FIRST_FREE else None
-    if index is None:
+    image = read_image(fd) if fd >= _FIRST_FREE else None
+    if image is None:
         os.close(fd)
         return
-    sys.meta_path.insert(0, Image(fd, *index))
+    sys.meta_path.insert(0, image)
+
+
+def read_image(fd: int) -> Image | None:
+    """An image that this build of Python has written; None if it is damaged."""
+    try:
+        length = int.from_bytes(os.pread(fd, LENGTH, 0), "big")
+        index: Index = marshal.loads(os.pread(fd, length, LENGTH))
+        is_whole = os.fstat(fd).st_size == LENGTH + length + index[1]
+        is_ours = index[0] == FORMAT
+    except (EOFError, MemoryError, OSError, OverflowError, TypeError, ValueError):
+        return None
+    return Image(fd, LENGTH + length, index) if is_whole and is_ours else None
 
 
 def renew_image() -> None:
@@ -85,12 +203,12 @@ def renew_image() -> None:
     image = next((each for each in sys.meta_path if isinstance(each, Image)), None)
     if image is not None and not image.is_stale:
         return
-    if not os.access(_FOLDER, os.W_OK):
+    if not os.access(FOLDER, os.W_OK):
         return
     import subprocess
 
     subprocess.Popen(
-        [sys.executable, "-I", os.path.abspath(__file__)],
+        [sys.executable, *WRITER, os.path.dirname(FOLDER)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -98,60 +216,7 @@ def renew_image() -> None:
     )
 
 
-def write_image() -> None:
-    """Compile what is not compiled yet, and write all of it to the image.
-
-    Some installers do not compile, some environments forbid Python to: then starts without an image are slow.
-    """
-    rows: dict[str, _Row] = {}
-    blobs: list[bytes] = []
-    offset = 0
-    for name, is_package in _modules(_FOLDER, "bridle"):
-        source = _source(name, is_package=is_package)
-        about = os.stat(source)
-        code = SourceFileLoader(name, source).get_code(name)
-        if code is None:
-            continue
-        blobs.append(marshal.dumps(code))
-        rows[name] = (is_package, about.st_mtime_ns, about.st_size, offset, len(blobs[-1]))
-        offset += len(blobs[-1])
-    _write(rows, blobs)
-
-
-def _modules(folder: str, name: str) -> Iterator[tuple[str, bool]]:
-    """A package and everything below it: names, and whether they are packages."""
-    yield name, True
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
-            yield from _modules(entry.path, f"{name}.{entry.name}")
-        elif entry.name.endswith(".py") and entry.name != "__init__.py":
-            yield f"{name}.{entry.name.removesuffix('.py')}", False
-
-
-def _source(name: str, *, is_package: bool) -> str:
-    below = name.replace(".", "/").removeprefix("bridle")
-    return f"{_FOLDER}{below}/__init__.py" if is_package else f"{_FOLDER}{below}.py"
-
-
-def _read_index(fd: int) -> tuple[dict[str, _Row], int] | None:
-    """The index of an image that this Python has written, and where its code begins; None if damaged."""
-    try:
-        length = int.from_bytes(os.pread(fd, _LENGTH, 0), "big")
-        version, size, rows = marshal.loads(os.pread(fd, length, _LENGTH))
-        whole = os.fstat(fd).st_size == _LENGTH + length + size
-    except (EOFError, MemoryError, OSError, OverflowError, TypeError, ValueError):
-        return None
-    return (rows, _LENGTH + length) if whole and version == _VERSION else None
-
-
-def _write(rows: dict[str, _Row], blobs: list[bytes]) -> None:
-    index = marshal.dumps((_VERSION, sum(map(len, blobs)), rows))
-    part = f"{_PATH}.{os.getpid()}"
-    with open(part, "wb") as file:
-        file.write(len(index).to_bytes(_LENGTH, "big") + index)
-        file.writelines(blobs)
-    os.replace(part, _PATH)
-
-
-if __name__ == "__main__":
-    write_image()
+def _has_one_thread() -> bool:
+    """Whether nothing else can be importing the same module now."""
+    threading = sys.modules.get("threading")
+    return threading is None or threading.active_count() == 1
