@@ -75,7 +75,7 @@ def test_a_prompt_that_is_too_long_by_itself_is_clipped():
 
 def test_a_text_is_clipped_in_its_middle():
     assert clipped("short", 10) == "short"
-    assert clipped("a" * 50 + "b" * 50, 20) == "a" * 10 + "\n[… 80 characters left out …]\n" + "b" * 10
+    assert clipped("a" * 50 + "b" * 50, 20) == "a" * 10 + "\n[… 80 characters omitted …]\n" + "b" * 10
 
 
 def test_a_reference_to_a_tool_is_no_picture():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bridle.session.migrations import migrate
+from bridle.transcripts.store import project_dir
 
 
 def _place(folder: Path, state: Any, settings: Any = None) -> tuple[Path, Path, dict[str, str]]:
@@ -69,3 +70,27 @@ def test_broken_files_change_nothing(tmp_path: Path, state: str):
     migrate(env, str(project))
     assert _json(home / "settings.json") == {"model": "sonnet"}
     assert not (project / ".claude").exists() and not (home / "backups").exists()
+
+
+def test_conversations_of_agents_and_past_prompts_are_taken_over_once_and_the_old_ones_stay(tmp_path: Path):
+    prompts = [{"display": "newest", "pastedContents": {}}, {"display": "older"}, {"display": ""}, 3]
+    home, project, env = _place(tmp_path, {"projects": {"PROJECT": {"history": prompts}}})
+    session = "6f1a3c52-9f0e-4b7e-8d55-0a3b1c2d4e5f"
+    folder = Path(project_dir(str(project), env))
+    folder.mkdir(parents=True)
+    (folder / f"{session}.jsonl").write_text("{}\n")
+    old = folder / "agent-ab12.jsonl"
+    old.write_text(json.dumps({"sessionId": session, "isSidechain": True}) + "\n")
+    for name, text in (("agent-other.jsonl", '{"sessionId": "../../x"}'), ("agent-torn.jsonl", '{"sess')):
+        (folder / name).write_text(text)
+    history = home / "history.jsonl"
+    history.write_text(json.dumps({"display": "older", "project": str(project)}) + "\nbroken\n")
+
+    migrate(env, str(project))
+    migrate(env, str(project))
+
+    new = folder / session / "subagents" / "agent-ab12.jsonl"
+    assert new.read_bytes() == old.read_bytes() and new.stat().st_mode & 0o777 == 0o600
+    assert sorted(each.name for each in (folder / session).rglob("*.jsonl")) == ["agent-ab12.jsonl"]
+    lines = history.read_text().splitlines()
+    assert len(lines) == 3 and json.loads(lines[-1])["display"] == "newest"

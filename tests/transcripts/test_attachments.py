@@ -17,7 +17,7 @@ GIT = "<system-reminder>\n# Git\nBranch: main\n</system-reminder>"
 
 
 def open_session(path: Path) -> Session:
-    return Session(writer=Transcript(str(path), warn=lambda _: None), cwd="/p")
+    return Session(writer=Transcript(str(path), warn=lambda _: None), cwd="/p", entrypoint="sdk-cli")
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

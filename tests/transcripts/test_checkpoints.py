@@ -234,10 +234,10 @@ async def test_rows_have_the_form_that_other_readers_know(tmp_path: Path):
     scene.session.close()
     notes = load(scene.path()).notes
     snapshot, delta = notes["file-history-snapshot"], notes["file-history-delta"]
-    assert snapshot["messageId"] == snapshot["snapshot"]["messageId"] == delta["messageId"] == prompt
+    assert snapshot["messageId"] == snapshot["snapshot"]["messageId"] == delta["snapshotMessageId"] == prompt
     assert (snapshot["snapshot"]["trackedFileBackups"], snapshot["isSnapshotUpdate"]) == ({}, False)
     assert delta["trackingPath"] == str(scene.project / "a.txt")
-    assert delta["backup"].keys() == {"backupFileName", "version", "backupTime", "realParentDir", "mode"}
+    assert delta["backup"].keys() == {"backupFileName", "version", "backupTime", "realParentDir"}
 
 
 async def test_what_a_command_changes_in_files_that_were_read_goes_back(tmp_path: Path):

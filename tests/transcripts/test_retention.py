@@ -28,7 +28,7 @@ def _looked(home: Path, age: float) -> None:
 
 
 def _remove(home: Path, days: int = 30) -> list[str]:
-    return remove_old_sessions({"CLAUDE_CONFIG_DIR": str(home)}, days=days, now=NOW)
+    return remove_old_sessions({"CLAUDE_CONFIG_DIR": str(home)}, days=lambda: days, now=NOW)
 
 
 def test_a_transcript_goes_with_the_folder_beside_it_and_others_stay(tmp_path: Path):

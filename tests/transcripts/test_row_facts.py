@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 
 from bridle.transcripts.reader import load
-from bridle.transcripts.row_facts import whole_usage
+from bridle.transcripts.row_facts import block_facts, whole_usage
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
 from bridle.types.block import result_block, text_block
@@ -62,9 +62,11 @@ def test_a_result_says_what_the_gate_decided(tmp_path: Path):
 def test_an_answer_names_the_model_that_was_asked_and_whether_it_was_cut(tmp_path: Path):
     session = open_session(path := tmp_path / "s.jsonl")
     session.say_user("q")
-    session.say_assistant(message("m", call("a")), requested="opus", place=1, aborted=True)
+    asked = block_facts(requested="opus", place=1, lifetime="5m", kind="tool_use", took_ms=4)
+    session.say_assistant(message("m", call("a")), facts=asked, aborted=True)
     session.flush()
     (row,) = rows(path, "assistant")
+    assert (row["toolInputStreamMs"], row["promptCacheRequested"]) == (4, "5m")
     found = (row["requestedModel"], row["apiBlockIndex"], row["madeBy"], row["isAbortedMidStream"])
     assert found == ("opus", 1, "model", True)
     assert row["message"]["usage"] == {"input_tokens": 1, "output_tokens": 1}
@@ -77,6 +79,7 @@ def test_usage_has_every_count_and_keeps_what_was_reported():
         "output_tokens_details": {"thinking_tokens": 0},
         "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
         "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 7},
+        "fallback_credit": None,
         "inference_geo": "",
         "iterations": [],
         "speed": "standard",

@@ -9,7 +9,7 @@ import pytest
 from bridle.host.paths import project_dir
 from bridle.transcripts import resume, store
 from bridle.transcripts.conversation import MISSING_RESULT
-from bridle.transcripts.line import encode_line
+from bridle.transcripts.line import decode_line, encode_line
 from bridle.transcripts.reader import load
 from bridle.transcripts.session import Session
 from bridle.types.block import result_block
@@ -25,7 +25,9 @@ from tests.transcripts.entries import assert_sendable, assistant, call, message,
 def place(tmp_path: Path, cwd: str = "project", *, persist: bool = True) -> store.TranscriptPath:
     (tmp_path / cwd).mkdir(exist_ok=True)
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}
-    return store.TranscriptPath(cwd=str(tmp_path / cwd), env=env, warn=pytest.fail, persist=persist)
+    return store.TranscriptPath(
+        cwd=str(tmp_path / cwd), env=env, warn=pytest.fail, persist=persist, entrypoint="sdk-cli"
+    )
 
 
 def path_of(session: Session, where: store.TranscriptPath) -> str:
@@ -155,7 +157,9 @@ def test_a_resumed_session_continues_the_same_file(tmp_path: Path):
     session.close()
     assert entry["parentUuid"] == leaf
     assert entry["sessionId"] == Path(path).stem
-    assert Path(path).read_bytes().startswith(before + encode_line(entry))
+    added = Path(path).read_bytes().removeprefix(before).splitlines(keepends=True)
+    assert added[1] == encode_line(entry)
+    assert decode_line(added[0]) == {"type": "mode", "mode": "normal", "sessionId": entry["sessionId"]}
     assert load(path).entries == session.entries
 
 

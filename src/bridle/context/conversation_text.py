@@ -40,7 +40,7 @@ def clipped(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     half = most // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters omitted …]\n{text[-half:]}"
 
 
 def _opening(first: Sequence[SentMessage], most: int) -> SentMessage:

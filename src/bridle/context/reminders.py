@@ -8,7 +8,8 @@ from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock, text_block
 from bridle.types.text import one_line
 
-_TAG = r"(?i)<(\s*/?\s*system-reminder)"
+_NAME = "system-reminder"
+_TAG = rf"(?i)<(\s*/?\s*{_NAME})"
 
 _SPEAKERS: dict[Kind, str] = {
     "Managed": "set by the administrator",
@@ -18,28 +19,12 @@ _SPEAKERS: dict[Kind, str] = {
 }
 
 
-_KINDS = {
-    "# Environment": "environment",
-    "# Git": "session_context",
-    "# Instructions": "session_context",
-    "# Skills": "skill_listing",
-    "# Agent types": "agent_listing_delta",
-    "# More tools": "deferred_tools_delta",
-    "Tools that ToolSearch can load:": "deferred_tools_delta",
-}
-"""The types that Claude Code uses, by the headings of ours; a reminder of any other has a common type."""
-
-
 def reminder(text: str) -> TextBlock:
     """A text block that says it comes from bridle; the text cannot end the marking early."""
-    body = re.sub(_TAG, r"&lt;\1", text.strip())
+    body = text.strip()
+    if _NAME in body.lower():
+        body = re.sub(_TAG, r"&lt;\1", body)
     return text_block(f"<system-reminder>\n{body}\n</system-reminder>")
-
-
-def kind_of(block: TextBlock) -> str:
-    """The type of attachment under which a reminder is kept, by its heading."""
-    heading = block["text"].removeprefix("<system-reminder>").lstrip().split("\n", 1)[0]
-    return _KINDS.get(heading.split(" (")[0], "critical_system_reminder")
 
 
 def opening_reminders(

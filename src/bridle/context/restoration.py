@@ -84,7 +84,7 @@ def _files(
 
 
 def _shown(path: str, content: str, changes: Sequence[str], tokens: int) -> str | None:
-    """A file, or of one that is too long what stands around the newest changes; None if nothing fits."""
+    """A file, or of one that is too long what stands around the newest changes, else its beginning."""
     if estimate(content) <= tokens:
         return f"## {path}\n{content}"
     lines = content.splitlines()
@@ -96,7 +96,19 @@ def _shown(path: str, content: str, changes: Sequence[str], tokens: int) -> str 
         if estimate(text) > tokens:
             break
         shown = text if near else None
-    return shown
+    return shown or _beginning(path, lines, tokens)
+
+
+def _beginning(path: str, lines: Sequence[str], tokens: int) -> str | None:
+    """The first lines of a file of which nothing else is worth more; None if none fits."""
+    kept: list[str] = []
+    left = tokens
+    for line in lines:
+        left -= estimate(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return f"## {path} (the first {len(kept)} of {len(lines)} lines)\n" + "\n".join(kept) if kept else None
 
 
 def _written(path: str, changes: Sequence[str], tokens: int) -> str | None:

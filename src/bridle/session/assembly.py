@@ -185,7 +185,7 @@ async def close_parts(base: SessionBase, parts: Parts) -> None:
     parts.warming.cancel()
     await asyncio.gather(parts.warming, return_exceptions=True)
     await parts.features.close()
-    await base.hooks.fire_session_end()
+    await base.hooks.fire_session_end("prompt_input_exit" if base.setup.options.interactive else "other")
     await base.hooks.close()
     await parts.features.release()
     await _close_each(parts.servers, base.plugins, base.sandbox)

@@ -20,7 +20,8 @@ from bridle.types.variables import is_off, is_on, whole_number
 _BARE_TOOLS = tuple(listing.name for listing in CATALOG if listing.bare)
 _SHARED = ("projectSettings", "localSettings")
 _NOTHING: frozenset[str] = frozenset()
-_FOR_FEATURES = names_in("workflows")
+_USUAL_FEATURES = names_in("workflows")
+_FOR_FEATURES = _USUAL_FEATURES | names_in("browser")
 _LANGUAGE_TOOLS = names_in("languages")
 _TASK_TOOLS, _TODO_TOOLS = names_in("tasks"), names_in("todos")
 _TEAMS = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
@@ -58,7 +59,7 @@ def choose_tools(
     *,
     languages: Callable[[], bool] = lambda: True,
     advised: Callable[[], bool] = lambda: False,
-    enabled: Callable[[], frozenset[str]] = lambda: _FOR_FEATURES,
+    enabled: Callable[[], frozenset[str]] = lambda: _USUAL_FEATURES,
 ) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all.
 
@@ -131,18 +132,21 @@ def choose_deferral(options: SessionOptions, env: Mapping[str, str], rules: tupl
     return Deferral.of(env)
 
 
+def missing_roots(options: SessionOptions, cwd: str) -> tuple[str, ...]:
+    """The folders of --add-dir that are not there."""
+    return tuple(path for path in _given_roots(options, cwd) if not os.path.isdir(path))
+
+
+def _given_roots(options: SessionOptions, cwd: str) -> list[str]:
+    return [os.path.normpath(os.path.join(cwd, os.path.expanduser(given))) for given in options.add_dir]
+
+
 def choose_roots(options: SessionOptions, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:
     """Working folders besides the current one.
 
-    Raises:
-        UsageError: one given on the command line is not there.
+    One of the command line that is not there is left out; `missing_roots` names it.
     """
-    roots: list[str] = []
-    for given in options.add_dir:
-        path = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
-        if not os.path.isdir(path):
-            raise UsageError(f"--add-dir: there is no folder {path}")
-        roots.append(path)
+    roots = [path for path in _given_roots(options, cwd) if os.path.isdir(path)]
     for layer in config.layers:
         if layer.source in _SHARED and not trusted:
             continue

@@ -35,6 +35,8 @@ class SessionCommands:
     def attend(self, server: Server, settings: SessionSettings, inbox: Inbox) -> None:
         """From now on prompts of this session may be commands."""
         self._attended = server, settings, inbox
+        if self._are_off:
+            return  # A prompt that looks like a command is a prompt.
         server.interpret = self.interpret
         inbox.may_join = self.may_join
 
@@ -46,8 +48,14 @@ class SessionCommands:
         """Let commands be called in another form, such as one that opens views."""
         self._change = change
 
+    @property
+    def _are_off(self) -> bool:
+        """At a terminal the commands of bridle itself stay: there would be no way to leave."""
+        options = self._base.setup.options
+        return options.disable_slash_commands and not options.interactive
+
     def all(self) -> tuple[Command, ...]:
-        return self._commands().all()
+        return () if self._are_off else self._commands().all()
 
     def find(self, name: str) -> Command | None:
         found = self._commands().find(name)
@@ -109,7 +117,12 @@ class SessionCommands:
         if self._registry is None:
             from bridle.commands.registry import Registry
 
-            self._registry = Registry(sources=[self._brought], context=self.context, env=self._base.setup.env)
+            self._registry = Registry(
+                sources=[self._brought],
+                context=self.context,
+                env=self._base.setup.env,
+                yields=not self._base.setup.options.interactive,
+            )
         return self._registry
 
     def _brought(self) -> Sequence[Command]:

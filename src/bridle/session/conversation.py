@@ -13,10 +13,11 @@ from bridle.transcripts import store
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow
 from bridle.types.errors import ConfigError, UsageError
-from bridle.types.variables import is_on
+from bridle.types.variables import is_on, own_entrypoint
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
+    from bridle.config.load import Config
     from bridle.transcripts.checkpoints import FileCheckpoints
 
 
@@ -33,6 +34,7 @@ def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Foll
     else:
         session = store.begin(place, session_id=options.session_id)
     mode = permission_choices.choose_mode(options, setup.config, env)
+    env["CLAUDE_CODE_SESSION_ID"] = session.id
     session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
     if mode == "auto":
         from bridle.permissions.auto.grants import entry_notice
@@ -54,7 +56,7 @@ def place_of(
         env=env,
         warn=warn,
         git_branch=repository.current_branch(setup.cwd),
-        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if options.interactive else "sdk-cli"),
+        entrypoint=own_entrypoint(env, interactive=options.interactive),
         persist=not (options.no_session_persistence or is_on(env, "CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
         follow=follow,
     )
@@ -131,7 +133,12 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
     from bridle.transcripts.file_history import open_checkpoints
 
     around = CheckpointContext(
-        note=session.note, roots=lambda: workspace.roots, seen=workspace.files.paths, env=setup.env
+        note=session.note,
+        roots=lambda: workspace.roots,
+        seen=workspace.files.paths,
+        env=setup.env,
+        cwd=os.path.realpath(session.cwd),
+        call=session.newest_call,
     )
     kept_nowhere = setup.options.no_session_persistence
     return open_checkpoints(session, around, env=setup.env, storage=base.storage if kept_nowhere else None)
@@ -143,14 +150,27 @@ def close_conversation(session: Session, setup: Setup) -> None:
     kept_nowhere = setup.options.no_session_persistence or setup.member is not None
     if kept_nowhere or choices.is_bare(setup.options, setup.env):
         return
-    from bridle.config.settings_table import DEFAULTS
+    if setup.options.interactive and session.entries:
+        from bridle.session.project_state import note_last_session
+
+        note_last_session(setup.env, setup.cwd, session.last_facts())
     from bridle.transcripts.retention import remove_old_sessions
 
-    days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
-    remove_old_sessions(setup.env, days=days)
+    removed = remove_old_sessions(setup.env, days=lambda: _days_kept(setup.config))
+    if removed:
+        from bridle.extensions.pending_events import note_event
+
+        days = _days_kept(setup.config)
+        note_event(setup.env, "retention_sweep", removed_count=len(removed), cleanup_period_days=days)
     from bridle.session.migrations import migrate
 
     try:
         migrate(setup.env, setup.cwd)
     except (ConfigError, OSError):
         pass  # Nothing was marked as done, so the next session tries again; doctor reports the broken file.
+
+
+def _days_kept(config: "Config") -> int:
+    from bridle.config.settings_table import DEFAULTS
+
+    return config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]

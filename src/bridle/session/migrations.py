@@ -46,8 +46,8 @@ def migrate(env: Mapping[str, str], cwd: str) -> None:
         OSError: a file cannot be written.
     """
     marks = os.path.join(bridle_dir(env), "migrations")
-    names = ("user", project_slug(cwd))
-    for_user, for_folder = (os.path.join(marks, f"{name}-{_EDITION}") for name in names)
+    names = ("user", project_slug(cwd), f"conversations-{project_slug(cwd)}")
+    for_user, for_folder, for_conversations = (os.path.join(marks, f"{name}-{_EDITION}") for name in names)
     if not os.path.exists(for_user):
         _change(os.path.join(config_home(env), "settings.json"), _of_user(_state(env)), env)
         _mark(for_user)
@@ -57,6 +57,18 @@ def migrate(env: Mapping[str, str], cwd: str) -> None:
         if isinstance(kept, dict) and kept:
             _change(os.path.join(cwd, ".claude", "settings.local.json"), _of_folder(kept), env)
         _mark(for_folder)
+    if not os.path.exists(for_conversations):
+        _take_over_conversations(env, cwd)
+        _mark(for_conversations)
+
+
+def _take_over_conversations(env: Mapping[str, str], cwd: str) -> None:
+    from bridle.session.old_transcripts import take_over_agents, take_over_prompts
+
+    projects = _state(env).get("projects")
+    kept = projects.get(cwd) if isinstance(projects, dict) else None
+    take_over_agents(env, cwd)
+    take_over_prompts(kept if isinstance(kept, dict) else {}, env, cwd)
 
 
 def _of_user(state: Mapping[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:

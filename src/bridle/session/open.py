@@ -178,7 +178,7 @@ async def _lay_base(
         connection=connection,
         channel=channel,
         workspace=workspace,
-        hooks=lazy_hooks(setup, session, current, wake=inbox.put, plugins=plugins),
+        hooks=lazy_hooks(setup, session, current, wake=inbox.put, plugins=plugins, warn=host.warn),
         sandbox=await open_sandbox(setup, workspace, channel, host.warn),
         plugins=plugins,
         storage=storage,

@@ -8,8 +8,10 @@ from bridle.config.options import SessionOptions
 from bridle.permissions.rules import parse, rules_of, split_rules
 from bridle.providers import catalog
 from bridle.session.model_choices import choose_model
+from bridle.tools.catalog import CATALOG
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
+from bridle.types.tool import RUNS_COMMANDS
 from bridle.types.variables import is_on
 
 _USABLE_MODES: Mapping[str, Mode] = {
@@ -55,6 +57,10 @@ def choose_modes(options: SessionOptions, config: Config, env: Mapping[str, str]
     return (*usual, "bypassPermissions")
 
 
+_RESTRICTED = (*RUNS_COMMANDS, "fetch", "workflow")
+"""Kinds of tools that run commands or code, or fetch what a page says."""
+
+
 def choose_rules(
     options: SessionOptions, config: Config, *, trusted: bool
 ) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
@@ -80,6 +86,11 @@ def choose_rules(
         rules = [rule for rule in rules if rule.source == "policySettings"]
     rules += _flag_rules(options.allowed_tools, "allowedTools", Effect.ALLOW)
     rules += _flag_rules(options.disallowed_tools, "disallowedTools", Effect.DENY)
+    if options.restricted:
+        named = {word for given in options.tools or () for word in given.replace(",", " ").split()}
+        risky = (each.name for each in CATALOG if each.traits.kind in _RESTRICTED)
+        taken = tuple(name for name in risky if name not in named)
+        rules += _flag_rules(taken, "restricted", Effect.DENY)
     return tuple(rules), tuple(problems)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from bridle.config.load import Config, environment, load
 from bridle.config.options import SessionOptions
-from bridle.config.state import is_trusted
+from bridle.config.source_limits import UNTRUSTED
+from bridle.config.state import is_trusted, trust_root
 from bridle.extensions.roots import Kind, Root
 from bridle.host.programs import PROGRAMS
 from bridle.host.secrets import SECRETS
@@ -16,6 +17,7 @@ from bridle.session.parts.plugins import early_plugins
 from bridle.session.setup import Setup
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
+from bridle.types.variables import ENTRYPOINT, own_entrypoint
 
 if TYPE_CHECKING:
     from bridle.extensions.plugins.plugin import Plugins
@@ -29,6 +31,8 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         ConfigError: the settings given on the command line cannot be used.
     """
     cwd = cwd or _current_folder()
+    if options.trust:
+        env = {**env, "BRIDLE_TRUST_FOLDER": trust_root(env, cwd)}
     PROGRAMS.keep_out_of((cwd,))
     _check(options)
     sources = options.setting_sources
@@ -50,11 +54,14 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         # Where it was trusted before contents were written down, they are now.
         adopt(env, cwd)
     merged = environment(config, env, trusted=trusted)
+    merged[ENTRYPOINT] = own_entrypoint(merged, interactive=options.interactive)
     SECRETS.learn_environment(merged)
     rules, problems = permission_choices.choose_rules(options, config, trusted=trusted)
     early = early_plugins(options, config, merged, cwd=cwd, trusted=trusted)
     agent = _main_agent(options, config, merged, cwd=cwd, plugins=early.plugins)
     advisor, doubts = _advisor(options, config, merged)
+    left_out = tuple(each for each in config.problems if each.message == UNTRUSTED)
+    lost = (f"--add-dir: there is no folder {path}" for path in choices.missing_roots(options, cwd))
     return Setup(
         options=options,
         config=config,
@@ -64,7 +71,8 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         trusted=trusted,
         model=model_choices.choose_model(options, config, merged, agent=agent),
         rules=rules,
-        problems=(*map(str, config.problems), *problems, *doubts),
+        problems=(*map(str, config.problems), *lost, *problems, *doubts),
+        left_out=left_out,
         agent=agent,
         advisor=advisor,
         early=early,

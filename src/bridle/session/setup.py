@@ -1,5 +1,6 @@
 """What is settled before a session is opened."""
 
+import os.path
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from msgspec import Struct
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
+from bridle.config.problems import Problem
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
@@ -30,6 +32,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     model: str
     rules: tuple[Rule, ...]
     problems: tuple[str, ...]
+    left_out: tuple[Problem, ...] = ()
+    """What the settings of the folder say that does not count, because it is not trusted."""
     agent: AgentDefinition | None = None
     """What the main thread is, where it is to be an agent."""
     advisor: str | None = None
@@ -38,6 +42,11 @@ class Setup(Struct, frozen=True, kw_only=True):
     """The team that this process is a teammate in."""
     early: "Early | None" = None
     """The plugins as they were found with the settings."""
+
+
+def may_leave_out(setup: Setup) -> bool:
+    """Whether a folder that is not trusted brings anything that does not count."""
+    return bool(setup.left_out) or os.path.exists(os.path.join(setup.cwd, ".mcp.json"))
 
 
 class Early(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ MOST_BYTES = 10 * 1024 * 1024
 """Larger files are not kept."""
 _MOST_TOTAL = 256 * 1024 * 1024
 _NAME_DIGITS = 32
+_USUAL_MODE = 0o644
 _TICK_NS = 50_000_000
 
 
@@ -27,13 +28,14 @@ class Backup(Struct, frozen=True, kw_only=True):
     """The copy; None when there was no file."""
     version: int = 1
     time: str = ""
-    mode: int = 0o644
+    mode: int = _USUAL_MODE
     stamp: tuple[int, ...] | None = None
     """How the file lay on disk when it was copied, for this process alone."""
 
     def to_row(self, path: str) -> dict[str, Any]:
         row: dict[str, Any] = {"backupFileName": self.name, "version": self.version, "backupTime": self.time}
-        return {**row, "realParentDir": os.path.dirname(path), "mode": self.mode}
+        row["realParentDir"] = os.path.dirname(path)
+        return row if self.mode == _USUAL_MODE else {**row, "mode": self.mode}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Backup | None":
@@ -45,7 +47,7 @@ class Backup(Struct, frozen=True, kw_only=True):
                     name=name,
                     version=version if isinstance(version, int) else 1,
                     time=time if isinstance(time, str) else "",
-                    mode=mode & 0o777 if isinstance(mode, int) else 0o644,
+                    mode=mode & 0o777 if isinstance(mode, int) else _USUAL_MODE,
                 )
             case _:
                 return None

@@ -15,9 +15,9 @@ _MARK = b'"file-history-'
 _LONGEST_PREFIX = 64
 
 
-def snapshot_row(prompt: str, backups: Mapping[str, Backup], now: str) -> NoteEntry:
-    """The line that begins a checkpoint."""
-    tracked = {path: backup.to_row(path) for path, backup in backups.items()}
+def snapshot_row(prompt: str, backups: Mapping[str, Backup], now: str, *, cwd: str = "") -> NoteEntry:
+    """The line that begins a checkpoint; files below `cwd` are named from there, as Claude Code does."""
+    tracked = {_short(path, cwd): backup.to_row(path) for path, backup in backups.items()}
     return {
         "type": "file-history-snapshot",
         "messageId": prompt,
@@ -26,12 +26,15 @@ def snapshot_row(prompt: str, backups: Mapping[str, Backup], now: str) -> NoteEn
     }
 
 
-def delta_row(prompt: str, path: str, backup: Backup, now: str) -> NoteEntry:
-    """The line that adds a file to a checkpoint."""
+def delta_row(
+    prompt: str, path: str, backup: Backup, now: str, *, cwd: str = "", call: str | None = None
+) -> NoteEntry:
+    """The line that adds a file to a checkpoint; `call` is the entry whose call changes the file."""
     return {
         "type": "file-history-delta",
-        "messageId": prompt,
-        "trackingPath": path,
+        "messageId": call or prompt,
+        "snapshotMessageId": prompt,
+        "trackingPath": _short(path, cwd),
         "backup": backup.to_row(path),
         "timestamp": now,
     }
@@ -63,13 +66,19 @@ def _take(found: Snapshots, row: Mapping[str, Any], cwd: str) -> None:
                 _put(backups, path, kept, cwd)
         case {
             "type": "file-history-delta",
-            "messageId": str() as prompt,
+            "messageId": str() as message,
             "trackingPath": str() as path,
             "backup": dict() as kept,
         }:
-            _put(found.setdefault(prompt, {}), path, kept, cwd)
+            prompt = row.get("snapshotMessageId")
+            _put(found.setdefault(prompt if isinstance(prompt, str) else message, {}), path, kept, cwd)
         case _:
             pass  # A newer form: what it says is not known here.
+
+
+def _short(path: str, cwd: str) -> str:
+    below = cwd.rstrip("/") + "/"
+    return path[len(below) :] if cwd and path.startswith(below) else path
 
 
 def _put(backups: dict[str, Backup], path: object, kept: object, cwd: str) -> None:

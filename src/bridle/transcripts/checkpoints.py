@@ -32,6 +32,10 @@ class CheckpointContext(Struct, frozen=True, kw_only=True):
     seen: Callable[[], Iterable[str]] = lambda: ()
     """Files that the session has read, looked at around commands."""
     env: Mapping[str, str] = {}
+    cwd: str = ""
+    """The folder from which transcripts name files."""
+    call: Callable[[], str | None] = lambda: None
+    """The entry of the call that runs."""
     clock: Callable[[], float] = time.time
 
 
@@ -58,7 +62,9 @@ class FileCheckpoints:
             self._snapshots[prompt] = await asyncio.to_thread(self._refreshed, before) if before else {}
             while len(self._snapshots) > _MOST_SNAPSHOTS:
                 del self._snapshots[next(iter(self._snapshots))]
-            self._around.note(snapshot_row(prompt, self._snapshots[prompt], self._now()))
+            self._around.note(
+                snapshot_row(prompt, self._snapshots[prompt], self._now(), cwd=self._around.cwd)
+            )
 
     async def before_change(self, path: str) -> None:
         async with self._lock:
@@ -175,7 +181,8 @@ class FileCheckpoints:
         prompt = next(reversed(self._snapshots))
         for path, backup in backups.items():
             self._snapshots[prompt][path] = backup
-            self._around.note(delta_row(prompt, path, backup, self._now()))
+            around = self._around
+            around.note(delta_row(prompt, path, backup, self._now(), cwd=around.cwd, call=around.call()))
 
     def _is_inside(self, path: str) -> bool:
         roots = (os.path.realpath(root).rstrip("/") for root in self._around.roots())

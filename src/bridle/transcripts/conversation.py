@@ -1,11 +1,12 @@
 """Folds transcript entries into the messages that a request carries."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from bridle.types.block import (
     AssistantBlock,
     Block,
+    SentMessage,
     ToolResultBlock,
     ToolUseBlock,
     UserBlock,
@@ -41,6 +42,19 @@ def ran_inputs(entries: Iterable[ConversationEntry]) -> dict[str, dict[str, Any]
     }
 
 
+def call_data(entries: Iterable[ConversationEntry]) -> dict[str, Any]:
+    """By the ids of calls, the structured output that was kept with their results."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        if entry["type"] != "user" or not isinstance(data := entry.get("toolUseResult"), Mapping):
+            continue
+        content = entry["message"]["content"]
+        blocks = [each for each in content if not isinstance(each, str) and each["type"] == "tool_result"]
+        if len(blocks) == 1:
+            found[blocks[0]["tool_use_id"]] = data
+    return found
+
+
 class Conversation:
     """A history that follows its entries; an entry changes the newest exchange and nothing before it.
 
@@ -59,6 +73,14 @@ class Conversation:
         if self._undrawn is not None:
             self._redraw(self._undrawn)
         return self._history
+
+    @property
+    def settled(self) -> Sequence[SentMessage]:
+        """The messages that no entry since the newest request changes; asking draws nothing."""
+        messages = self._history.messages
+        if self._undrawn is None:
+            return messages
+        return messages[: self._exchanges[self._undrawn - 1].stop] if self._undrawn else ()
 
     def append(self, entry: ConversationEntry) -> None:
         first = _place(self._exchanges, entry)

@@ -9,6 +9,16 @@ from msgspec.structs import replace
 
 from bridle.types.usage import ModelSpend, Usage
 
+_LAST_COUNTS = (
+    "inputTokens",
+    "outputTokens",
+    "thinkingTokens",
+    "cacheReadInputTokens",
+    "cacheCreationInputTokens",
+    "webSearchRequests",
+    "costUSD",
+)
+
 
 class Work(Struct, frozen=True, kw_only=True):
     """Time that a session took and lines that it changed, agents included; times are milliseconds."""
@@ -97,11 +107,37 @@ def to_note(cost: Cost, session_id: str) -> dict[str, Any]:
                 "cacheCreationEphemeral1hInputTokens": spend.usage.cache_write_1h,
                 "webSearchRequests": spend.usage.web_searches,
                 "costUSD": spend.usd,
-                "contextWindow": spend.context_window,
-                "maxOutputTokens": spend.max_output,
             }
             for model, spend in cost.spend.items()
         },
+    }
+
+
+def last_session(cost: Cost, session_id: str) -> dict[str, Any]:
+    """What the entry of a folder in `~/.claude.json` says of a session."""
+    note = to_note(cost, session_id)
+    used = Usage()
+    for spend in cost.spend.values():
+        used += spend.usage
+    return {
+        "lastCost": note["totalCostUSD"],
+        "lastAPIDuration": note["totalAPIDuration"],
+        "lastAPIDurationWithoutRetries": note["totalAPIDurationWithoutRetries"],
+        "lastToolDuration": note["totalToolDuration"],
+        "lastDuration": note["totalDuration"],
+        "lastStartTime": note["startTime"],
+        "lastLinesAdded": note["totalLinesAdded"],
+        "lastLinesRemoved": note["totalLinesRemoved"],
+        "lastTotalInputTokens": used.input,
+        "lastTotalOutputTokens": used.output,
+        "lastTotalCacheCreationInputTokens": used.cache_write_5m + used.cache_write_1h,
+        "lastTotalCacheReadInputTokens": used.cache_read,
+        "lastTotalWebSearchRequests": used.web_searches,
+        "lastModelUsage": {
+            model: {key: counts[key] for key in _LAST_COUNTS} for model, counts in note["modelUsage"].items()
+        },
+        "lastSessionId": session_id,
+        "lastGracefulShutdown": True,
     }
 
 

@@ -26,7 +26,7 @@ def open_checkpoints(
     if not known and origin is not None:
         known = _taken_over(session, origin, folder, env)
         for prompt, backups in known.items():
-            around.note(snapshot_row(prompt, backups, timestamp(around.clock())))
+            around.note(snapshot_row(prompt, backups, timestamp(around.clock()), cwd=around.cwd))
     return FileCheckpoints(folder, around, known=known, ephemeral=storage is not None)
 
 

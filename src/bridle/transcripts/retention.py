@@ -2,10 +2,9 @@
 
 import os
 import re
-import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from bridle.host.paths import config_home, projects_dir
 
@@ -15,7 +14,9 @@ _STAMP = ".bridle-cleanup"
 _TRANSCRIPT = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.jsonl")
 
 
-def remove_old_sessions(env: Mapping[str, str], *, days: int, now: float | None = None) -> list[str]:
+def remove_old_sessions(
+    env: Mapping[str, str], *, days: Callable[[], int], now: float | None = None
+) -> list[str]:
     """Remove what is too old, at most once a day and never on the first one; what was removed.
 
     When the last look is longer ago than the period, the clock may have jumped: then only what was too old at
@@ -25,14 +26,14 @@ def remove_old_sessions(env: Mapping[str, str], *, days: int, now: float | None 
     home = config_home(env)
     if (last := _last_look(os.path.join(home, _STAMP), now)) is None:
         return []
-    period = days * _DAY
+    period = days() * _DAY
     before = (now if now - last <= period else last) - period
     removed = [path for path in _transcripts(projects_dir(env)) if _remove(path, before=before)]
     for path in removed:
         beside = path.removesuffix(".jsonl")
         for folder in (beside, os.path.join(home, "file-history", os.path.basename(beside))):
             if not os.path.islink(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove_folder(folder)
     return removed
 
 
@@ -66,6 +67,12 @@ def _names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def _remove_folder(folder: str) -> None:
+    import shutil  # On most days nothing is old enough.
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove(path: str, *, before: float) -> bool:

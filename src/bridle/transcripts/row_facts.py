@@ -1,10 +1,10 @@
 """Fields of rows that the conversation does not need and that other readers of transcripts look for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bridle.transcripts.conversation import is_prompt
-from bridle.types.entry import ConversationEntry
+from bridle.types.entry import ConversationEntry, NoteEntry
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
 
@@ -15,6 +15,7 @@ _USAGE_DEFAULTS: Mapping[str, Any] = {
     "inference_geo": "",
     "iterations": [],
     "speed": "standard",
+    "fallback_credit": None,
 }
 
 
@@ -26,6 +27,52 @@ def whole_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
     defaults = {**_USAGE_DEFAULTS, "cache_creation": written}
     return {**usage, **{key: value for key, value in defaults.items() if usage.get(key) is None}}
+
+
+def block_facts(*, requested: str, place: int, lifetime: str | None, kind: str, took_ms: int | None) -> Any:
+    """The fields of one block of an answer: the model that was asked, its place, and its time."""
+    facts: dict[str, Any] = {
+        "requestedModel": requested,
+        "madeBy": "model",
+        "apiBlockIndex": place,
+        "perTurnEffort": None,
+        "promptCacheRequested": lifetime,
+    }
+    if took_ms is not None and kind == "tool_use":
+        facts["toolInputStreamMs"] = took_ms
+    elif took_ms is not None and kind == "thinking":
+        facts["thinkingDurationMs"] = took_ms
+    return facts
+
+
+class ToolsUsed:
+    """Which tools a session and its agents have called; the line that tells of them."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+
+    def restore(self, entries: Sequence[ConversationEntry]) -> None:
+        for entry in entries:
+            if entry["type"] == "assistant":
+                self._names.update(dict.fromkeys(_called(entry["message"]["content"])))
+
+    def line(self, name: str, session_id: str) -> NoteEntry | None:
+        """The line for a tool that is called for the first time, with all names so far."""
+        if name in self._names:
+            return None
+        self._names[name] = None
+        return {"type": "tools-used", "tools": [*self._names], "sessionId": session_id}
+
+
+def _called(content: str | Sequence[Any]) -> Iterator[str]:
+    for block in () if isinstance(content, str) else content:
+        match block:
+            case {"type": "tool_use", "name": str() as name}:
+                yield name
+            case _:
+                pass
 
 
 class PromptCounter:
@@ -60,6 +107,10 @@ class PromptCounter:
     def current(self) -> Any:
         """The fields of whatever follows from the newest prompt."""
         return {} if self._id is None else {"promptId": self._id}
+
+    def place(self) -> Any:
+        """Where a summary stands: at the newest prompt before it."""
+        return {"turnPosition": {"promptIndex": self._prompts, "turnIndex": self._turns}}
 
 
 def _is_typed(origin: Origin | None) -> bool:

@@ -4,20 +4,27 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import msgspec
 from msgspec import UNSET
 
 from bridle.transcripts.attachments import MAKER, to_row
 from bridle.transcripts.conversation import Conversation
-from bridle.transcripts.cost import Cost, Work, to_note
+from bridle.transcripts.cost import Cost, Work, last_session, to_note
 from bridle.transcripts.line import timestamp
 from bridle.transcripts.pending_rows import PendingRows
-from bridle.transcripts.row_facts import PromptCounter, whole_usage
+from bridle.transcripts.row_facts import PromptCounter, ToolsUsed, whole_usage
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
-from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_block, text_of
+from bridle.types.block import (
+    AssistantMessage,
+    SentMessage,
+    ToolUseBlock,
+    UserBlock,
+    text_block,
+    text_of,
+)
 from bridle.types.entry import (
     SIDE_CALL,
     AssistantEntry,
@@ -88,7 +95,11 @@ class Session:
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
         self._held = PendingRows()
-        self._prompts = PromptCounter()
+        self._prompts = PromptCounter() if payer is None else payer._prompts
+        self._tools_used = ToolsUsed()
+        self._mode_is_told = entrypoint != "cli" or agent_id is not None
+        self._early: list[NoteEntry] = []
+        """Lines that stand before the next row."""
         self._asked = ""
         """The newest prompt of this process."""
         self._ids: Counter[str] | None = None
@@ -98,6 +109,11 @@ class Session:
     def history(self) -> History:
         """What the next request carries; the same object for the whole life of the session."""
         return self._conversation.history
+
+    @property
+    def settled(self) -> Sequence[SentMessage]:
+        """What the newest request carried, as far as it still stands; the answer is not part of it."""
+        return self._conversation.settled
 
     @property
     def spend(self) -> Mapping[str, ModelSpend]:
@@ -188,13 +204,19 @@ class Session:
         """Change the state; the mode before plan mode is remembered."""
         if changes.get("mode") == "plan" and self.state.mode != "plan":
             changes.setdefault("pre_plan_mode", self.state.mode)
+        if "mode" in changes and changes["mode"] != self.state.mode and self.entrypoint == "cli":
+            # The next row is written behind the new mode.
+            self._mode_is_told = self.agent_id is not None
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def restore(self, entries: Sequence[ConversationEntry], cost: Cost) -> None:
         """Take over a conversation that is on disk already."""
         self.entries.extend(entries)
         self._conversation.extend(entries)
-        self._prompts.restore(entries)
+        if self._payer is None:
+            self._mode_is_told = False
+            self._prompts.restore(entries)
+            self._tools_used.restore(entries)
         self._ids = None
         self._cost = self._saved_cost = cost
 
@@ -211,12 +233,14 @@ class Session:
         origin: Origin | None = None,
         attachment: Mapping[str, Any] | None = None,
         decision: Mapping[str, str] | None = None,
+        facts: Any = None,
     ) -> UserEntry:
         """Record something from the user's side.
 
         `data` is the structured output of the tool whose result this is, `source` the entry with its call,
-        `ran` the input that it ran with where that was changed, `decision` what the gate said to it;
-        `summary` marks the text that stands for all before a compaction; `origin` says who a prompt is from.
+        `ran` the input that it ran with where that was changed, `decision` what the gate said to it, `facts`
+        more fields of the row; `summary` marks the text that stands for all before a compaction; `origin` is
+        who a prompt is from.
         A uuid that is taken is replaced.
         """
         if uuid is not None and any(entry["uuid"] == uuid for entry in self.entries):
@@ -230,7 +254,7 @@ class Session:
         is_prompt = data is UNSET and not (meta or summary or words.startswith(_MARKER))
         if data is not UNSET:
             entry["toolUseResult"] = data
-        if is_prompt:
+        if is_prompt and self._payer is None:
             entry["permissionMode"] = self.state.mode
             entry.update(self._prompts.begin(origin))
         elif attachment is None:
@@ -239,6 +263,7 @@ class Session:
             entry["permissionDecision"] = dict(decision)
             if decision.get("decision") == "reject":
                 entry["toolDenialKind"] = "user-rejected"
+        entry.update(facts or {})
         if source is not None:
             entry["sourceToolAssistantUUID"] = source
         if ran is not None:
@@ -249,6 +274,7 @@ class Session:
             entry["attachment"] = {**attachment, "source": MAKER}
         if summary:
             entry["isCompactSummary"] = entry["isVisibleInTranscriptOnly"] = True
+            entry.update(self._prompts.place())
         if origin is not None:
             entry["origin"] = origin.to_entry()
         self._say(entry)
@@ -276,20 +302,17 @@ class Session:
         error: str | None = None,
         status: int | None = None,
         api_error: bool = False,
-        requested: str | None = None,
-        place: int | None = None,
+        facts: Mapping[str, Any] | None = None,
         aborted: bool = False,
     ) -> AssistantEntry:
         """Record one block of an answer; blocks of one answer share `message["id"]`.
 
-        `requested` is the model that was asked, `place` the number of the block in the answer, `aborted` says
-        that the user interrupted it.
+        `facts` are the fields of `block_facts`; `aborted` says that the user interrupted it.
         """
-        entry: AssistantEntry = {**self._link(None), "type": "assistant", "message": message}
-        if requested is not None:
-            entry["requestedModel"], entry["madeBy"] = requested, "model"
-        if place is not None:
-            entry["apiBlockIndex"] = place
+        entry: Any = {**self._link(None), "type": "assistant", "message": message, **(facts or {})}
+        for block in message["content"]:
+            if block["type"] == "tool_use":
+                self.root._note_tool(block["name"])
         if aborted:
             entry["isAbortedMidStream"] = True
         if request_id is not None:
@@ -315,7 +338,10 @@ class Session:
         for entry in self._held.rows:
             if entry["type"] == "assistant" and entry["message"]["id"] == message_id:
                 # A new object, because the old one may be on its way to a front end.
-                entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": whole}
+                message: Any = {**entry["message"], "stop_reason": stop_reason, "usage": whole}
+                if stop_reason is not None:
+                    message.setdefault("stop_details", None)
+                entry["message"] = message
                 if usd:
                     entry["costUSD"] = usd
                 found = True
@@ -340,8 +366,8 @@ class Session:
         """Draw a line: what was said so far stays in the file and is no longer sent."""
         boundary = self.say_system(
             "compact_boundary",
-            content="The conversation was compacted.",
-            fields={"compactMetadata": metadata, "level": "info"},
+            content="Conversation compacted",
+            fields={"isMeta": False, "compactMetadata": metadata, "level": "info"},
         )
         del self.entries[:-1]
         return boundary
@@ -372,7 +398,7 @@ class Session:
         self.stripped_media = other.stripped_media
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
-        self._prompts = other._prompts
+        self._prompts, self._tools_used, self._early = other._prompts, other._tools_used, other._early
         self._ids = None
         self._cost = self._saved_cost = other._cost
         self._opened_at = other._opened_at
@@ -419,6 +445,28 @@ class Session:
         elif entry["type"] == "agent-color":
             self.color = entry["agentColor"]
         self._writer.append([entry])
+
+    def note_taken(self, how: Literal["dequeue", "remove"], content: Any) -> None:
+        """Write that a prompt waited, and was taken for a turn of its own or into the one that runs.
+
+        Both lines are written only then: the conversation may have changed while it waited.
+        """
+        line: NoteEntry = {
+            "type": "queue-operation",
+            "timestamp": timestamp(self._clock()),
+            "sessionId": self.id,
+        }
+        words = {"content": content} if isinstance(content, str) else {}
+        taken = {**line, "operation": how, **(words if how == "remove" else {})}
+        lines: list[NoteEntry] = [{**line, "operation": "enqueue", **words}, taken]
+        if self.entries:
+            self._writer.append(lines)
+        else:
+            self._early += lines
+
+    def _note_tool(self, name: str) -> None:
+        if (line := self._tools_used.line(name, self.id)) is not None:
+            self._early.append(line)
 
     def record_cost(
         self,
@@ -473,11 +521,26 @@ class Session:
             line["agentId"] = self.agent_id
         self.note(line)
 
+    def last_facts(self) -> dict[str, Any]:
+        """What the list of folders says of a session that has ended."""
+        return last_session(msgspec.structs.replace(self._cost, work=self.work), self.id)
+
     def save_cost(self) -> None:
         """Write down the cost so far, if it has changed."""
         if self._cost is not self._saved_cost:
             self._saved_cost = self._cost
             self.note(to_note(msgspec.structs.replace(self._cost, work=self.work), self.id))
+
+    def newest_call(self) -> str | None:
+        """The newest entry of an answer, in which the call that runs stands."""
+        return next((each["uuid"] for each in reversed(self.entries) if each["type"] == "assistant"), None)
+
+    def source_of(self, call_id: str) -> str | None:
+        """The entry that a call stands in."""
+        for entry in reversed(self.entries):
+            if entry["type"] == "assistant" and call_id in _calls_in(entry):
+                return entry["uuid"]
+        return None
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""
@@ -499,7 +562,6 @@ class Session:
     def close(self) -> None:
         """Write what waits and let another process continue the session."""
         self.flush()
-        self.save_cost()
         if self.agent_id is None and (asked := " ".join(self._asked.split())):
             # Lists of sessions show it; they read only the ends of a file.
             shown = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…"
@@ -512,6 +574,7 @@ class Session:
                     "sessionId": self.id,
                 }
             )
+        self.save_cost()
         self._writer.close()
 
     def _say(self, entry: ConversationEntry) -> None:
@@ -523,7 +586,21 @@ class Session:
             self._write([entry])
 
     def _write(self, entries: Sequence[ConversationEntry]) -> None:
-        self._writer.append([to_row(entry) for entry in entries])
+        if not entries:
+            return
+        before, self._early = self._early, []
+        if not self._mode_is_told:
+            self._mode_is_told = True
+            before = [*self._modes(), *before]
+        self._writer.append([*before, *map(to_row, entries)])
+
+    def _modes(self) -> list[NoteEntry]:
+        """The lines that open a conversation at a terminal, and one that is resumed."""
+        lines: list[NoteEntry] = [{"type": "mode", "mode": "normal", "sessionId": self.id}]
+        if self.entrypoint == "cli":
+            mode = self.state.mode
+            lines.append({"type": "permission-mode", "permissionMode": mode, "sessionId": self.id})
+        return lines
 
     def _keep(self, entry: ConversationEntry) -> None:
         self.entries.append(entry)
@@ -562,6 +639,10 @@ def _ids_of(entry: ConversationEntry) -> Iterator[str]:
         return
     if identity := entry["message"].get("id"):
         yield _plain(identity)
+    yield from map(_plain, _calls_in(entry))
+
+
+def _calls_in(entry: AssistantEntry) -> Iterator[str]:
     for block in entry["message"]["content"]:
         if not isinstance(block, str) and block["type"] == "tool_use":
-            yield _plain(block["id"])
+            yield block["id"]

@@ -14,6 +14,7 @@ from bridle.features.skills.session import SessionSkills
 from bridle.host.paths import bridle_dir
 from bridle.session import choices
 from bridle.session.base import SessionBase
+from bridle.types.variables import is_hosted
 
 if TYPE_CHECKING:
     from bridle.extensions.styles import OutputStyle
@@ -126,7 +127,7 @@ def open_extensions(base: SessionBase, files: ExtensionFiles, skills: SessionSki
     index, roots = files.index, files.roots
     extensions = Extensions(index=index, roots=roots, agents=files.agents, skills=skills)
     # Host programs do not show what is written to standard error.
-    if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+    if not is_hosted(env):
         for problem in extensions.problems():
             base.warn(problem)
     return extensions

@@ -47,6 +47,7 @@ def session_features(
         project=setup.cwd,
         storage=base.storage,
         env=env,
+        inherited=setup.inherited,
         options=options,
         runtime=base.runtime,
         extension_files=files,

@@ -23,10 +23,11 @@ def lazy_hooks(
     runtime: Callable[[], Runtime],
     *,
     wake: Callable[[Prompt], None],
+    warn: Callable[[str], None],
     plugins: OpenPlugins,
 ) -> LazyHooks:
     """The hooks of a session, made with the first that listens."""
-    return LazyHooks(lambda: _make_hooks(setup, session, runtime(), wake=wake, plugins=plugins))
+    return LazyHooks(lambda: _make_hooks(setup, session, runtime(), wake=wake, warn=warn, plugins=plugins))
 
 
 def has_hooks(hooks: LazyHooks, setup: Setup) -> bool:
@@ -54,6 +55,7 @@ def _make_hooks(
     runtime: Runtime,
     *,
     wake: Callable[[Prompt], None],
+    warn: Callable[[str], None],
     plugins: OpenPlugins,
 ) -> "SessionHooks":
     """What runs hooks; where only the host may bring some, those of files do not count."""
@@ -74,6 +76,7 @@ def _make_hooks(
             agent_type=None if setup.agent is None else setup.agent.name,
             export=setup.env.__setitem__,
             wake=wake,
+            warn=warn,
             sandbox=_boundary(setup, runtime.gate.sandbox),
             reload_skills=lambda: _reload_skills(runtime),
             resolve_model=lambda name: catalog.resolve(

@@ -79,7 +79,7 @@ def _find(
     discovers = not choices.is_closed(options, env)
     if not flags and not (discovers and (plugins or is_any_configured(setup.config.inputs, env))):
         return None
-    from bridle.config.mcp.servers import ServerSources, find_servers
+    from bridle.config.mcp.servers import UNTRUSTED, ServerSources, find_servers
 
     found = find_servers(
         ServerSources(
@@ -97,6 +97,8 @@ def _find(
     for problem in found.problems:
         warn(str(problem))
     for server in found.servers:
+        if server.off == UNTRUSTED and not options.interactive:
+            continue  # Print mode and hosts get one line, with all else that was left out.
         if server.off and (server.scope == "project" or server.name in shared):
             warn(f"{server.file}: the MCP server {server.name} is not started: {server.off}")
     return found
