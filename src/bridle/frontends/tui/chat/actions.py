@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bridle.frontends.tui.app import GUARD_SECONDS, App
+from bridle.frontends.tui.chat.notices import Notice
 from bridle.frontends.tui.chat.submission import SessionLink, memory_files
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.editing.images import from_clipboard
 from bridle.frontends.tui.editing.input_area import InputArea
 from bridle.frontends.tui.render import messages
+from bridle.frontends.tui.render.call import short_path
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 
@@ -21,25 +23,33 @@ from bridle.types.permission import Mode
 
 # What few sessions need is imported when it is: the prompt must be there at once.
 
-Tell = Callable[[str, messages.Level], None]
+
+class Conversation(Protocol):
+    """Says something to the user: for good, or for a few seconds."""
+
+    def tell(self, text: str, level: messages.Level = "notice") -> None: ...
+    def flash(self, notice: Notice) -> None: ...
 
 
 class ChatActions:
     """Each runs while the conversation continues; an error is shown in one line."""
 
-    def __init__(self, app: App, talk: SessionLink, input: InputArea, live: TurnView, tell: Tell) -> None:
+    def __init__(
+        self, app: App, talk: SessionLink, input: InputArea, live: TurnView, chat: Conversation
+    ) -> None:
         self._app = app
         self._talk = talk
         self._input = input
         self._live = live
-        self._tell = tell
+        self._tell, self._flash = chat.tell, chat.flash
 
     async def remember(self, note: str) -> None:
         """Keep a note in a file that the user chooses."""
         from bridle.context.memory import add_line
         from bridle.frontends.tui.dialogs.consent import where_to_remember
 
-        path = await self._ask(where_to_remember(note, memory_files(self._talk.session.cwd, self._talk.env)))
+        cwd = self._talk.session.cwd
+        path = await self._ask(where_to_remember(note, memory_files(cwd, self._talk.env), cwd=cwd))
         if not path:
             return
         try:
@@ -48,11 +58,11 @@ class ChatActions:
             self._tell(f"Nothing was kept: {error}.", "warning")
             return
         except OSError as error:
-            self._tell(f"{path} cannot be written: {error.strerror}", "error")
+            self._tell(f"can't write {short_path(path, cwd)}: {error.strerror}", "error")
             return
         width = max(self._app.size.columns, 1)
         self._live.say(messages.memory_prompt(note, width))
-        self._live.say(messages.notice(f"kept in {path}", width), close=True)
+        self._live.say(messages.notice(f"saved to {short_path(path, cwd)}", width), close=True)
 
     async def leave(self) -> None:
         """End the program; work in the background is asked about first."""
@@ -121,12 +131,12 @@ class ChatActions:
         for task in running:
             await workspace.tasks.stop(task.id)
         if not running:
-            self._tell("Nothing runs in the background.", "notice")
+            self._flash(Notice(key="jobs", text="nothing runs in the background"))
 
     def move_calls_to_background(self) -> None:
         """Move what the conversation waits for to the background."""
         if not self._talk.server.runtime.features.move_to_background():
-            self._tell("Nothing that runs now can move to the background.", "info")
+            self._flash(Notice(key="move", text="nothing that runs now can move to the background"))
 
     async def _ask(self, dialog: "Confirm") -> str | None:
         picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)

@@ -371,8 +371,7 @@ class TerminalChannel:
             case CompactionFinished(error=error):
                 self._work.verb = ""
                 if error is not None:
-                    self._notice(f"The conversation stays as it was: {error}", "warning")
-                    return
+                    return  # What asked for it says why it was not done.
                 automatic = event.trigger == "auto"
                 self._live.say(
                     messages.compact_boundary(

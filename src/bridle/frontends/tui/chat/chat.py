@@ -1,6 +1,8 @@
 """The conversation at the terminal: the running turn above, the prompt below."""
 
 import asyncio
+import os
+import time
 from typing import TYPE_CHECKING
 
 from bridle.frontends.tui.app import App
@@ -8,6 +10,7 @@ from bridle.frontends.tui.chat.actions import ChatActions, next_mode
 from bridle.frontends.tui.chat.command_runner import CommandRunner
 from bridle.frontends.tui.chat.footer import ChatFooter
 from bridle.frontends.tui.chat.idle_timer import IdleTimer
+from bridle.frontends.tui.chat.notices import Notice, NoticeQueue
 from bridle.frontends.tui.chat.parts import ChatParts
 from bridle.frontends.tui.chat.queue import PromptQueue
 from bridle.frontends.tui.chat.side_rows import agent_rows, todo_rows
@@ -25,11 +28,12 @@ from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Answer, Focus, Key
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
+from bridle.types.services.voice import VOICE
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    pass
+    from bridle.frontends.tui.chat.dictation import Dictation
 
 _COST_STEP_USD = 5.0
 _INVITATION = 'ask for anything, "/" for commands'
@@ -45,18 +49,22 @@ class Chat:
         self._parts = parts
         self._live, self._work, self.input = parts.live, parts.work, parts.input
         self._queue = PromptQueue(talk.server, parts.input)
-        self._chores = ChatActions(app, talk, parts.input, parts.live, self.tell)
+        self._chores = ChatActions(app, talk, parts.input, parts.live, self)
         self._shell = UserShell(app, talk, parts.live, parts.questioner.own_calls)
         self._twice = DoublePress(app.redraw)
         self._commands = CommandRunner(app, talk, self)
-        self._footer = ChatFooter(app, talk, parts, self._twice)
+        self._notices = NoticeQueue(time.monotonic)
+        self._footer = ChatFooter(app, talk, parts, self._twice, self._notices)
         self._shows_tasks = True
         self._shows_keys = False
         self._idle = IdleTimer(self._notify_idle)
         self._acknowledged_usd = 0.0
         self._title = ""
         self._suggestion = ""
+        self._dictation: Dictation | None = None
         parts.channel.listener = self
+        if os.path.basename(talk.session.cwd):
+            self._show_title(os.path.basename(talk.session.cwd))
 
     @property
     def is_busy(self) -> bool:
@@ -77,7 +85,8 @@ class Chat:
             return self._work.refresh
         channel = self._parts.channel
         is_shown = self._shell.is_running or channel.workflows or channel.agents.running_beside()
-        return 1.0 if is_shown else None
+        waits = (1.0 if is_shown else None, self._notices.remaining)
+        return min((each for each in waits if each is not None), default=None)
 
     def above(self, width: int, height: int, /) -> list[Line]:
         rows = self._live.rows(width, frame=self._work.frame)
@@ -86,22 +95,26 @@ class Chat:
         # While a question is open, it is the user who is waited for.
         work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._footer.cancel_key)
         tasks = todo_rows(self._parts.channel.tasks.items, width, height) if self._shows_tasks else []
-        queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
+        key = self._app.label("history:previous")
+        queue = messages.queued_prompts(self._queue.texts, width, edit_key=key) if self.is_busy else []
         beside = [*self._agents(width, height), *self._workflows(width, height)]
         tail = [*work, *tasks, *beside, *queue]
         # What is finished stands right above: nothing of this may look as if it belonged to it.
         return [*rows, *([()] if tail else []), *tail, ()]
 
     def below(self, width: int, height: int, /) -> Frame:
-        if self._app.is_plain and self.is_busy and self.input.editor.is_empty:
+        is_busy = self.is_busy or self._queue.is_pending
+        if self._app.is_plain and is_busy and self.input.editor.is_empty:
             # A prompt after every sentence would be read out every time.
-            return Frame(self._footer.plain_rows())
+            return Frame(self._footer.plain_rows(is_busy=True))
         session = self._talk.session
         edge = edge_of(self.input, session.state.mode, session.color)
         frame = self.input.render(width, height, self._look(), edge=edge)
         lines = list(frame.lines)
         if not self.input.has_menu and not self.input.is_searching and len(lines) < height:
-            if self._shows_keys:
+            if self._dictation is not None and (said := self._dictation.rows()):
+                lines += said
+            elif self._shows_keys:
                 lines += shortcut_rows(self._app.keys.keymap, width)[: height - len(lines)]
             else:
                 lines += self._footer.rows(width)[: height - len(lines)]
@@ -111,6 +124,8 @@ class Chat:
         self._parts.notifier.note_key()
         self._idle.stop()
         again = self._twice.take()
+        if self._dictates(key, action):
+            return
         if self.input.wants_vim(key):
             self.input.press_vim(key)
             return
@@ -120,6 +135,9 @@ class Chat:
         self._shows_keys = False
         if self._suggestion and str(key) == "tab" and self.input.editor.is_empty:
             self.input.editor.set(self._suggestion)
+            return
+        if self._suggestion and action == "chat:submit" and self.input.editor.is_empty:
+            self.submit(Draft(self._suggestion, self._suggestion, {}))
             return
         if not self._act(action, again):
             self._edit(key, action)
@@ -152,9 +170,10 @@ class Chat:
         else:
             self.send(draft)
 
-    def run_command(self, line: str) -> None:
-        """Do as if a command had been typed."""
-        self._commands.run(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
+    def run_command(self, line: str, *, by_key: bool = False) -> None:
+        """Do as if a command had been typed; what a key opens is not written down where it can be."""
+        name = line.lstrip("/").split(maxsplit=1)[0]
+        self._commands.run(name, Draft(line, line, {}), by_key=by_key)
 
     def leave(self) -> None:
         """End the program after asking about background work, or only detach from the terminal."""
@@ -166,6 +185,14 @@ class Chat:
     def tell(self, text: str, level: messages.Level = "notice") -> None:
         """Say something that is neither of the model nor of the user."""
         self._live.say(messages.notice(text, self._width(), level=level))
+
+    def flash(self, notice: Notice) -> None:
+        """Say something below the input for a few seconds; screen readers get it as a line."""
+        if self._app.is_plain:
+            self.tell(notice.text, notice.level)
+        else:
+            self._notices.add(notice)
+            self._app.redraw()
 
     def moved(self, event: PromptMoved, /) -> None:
         self._queue.moved(event)
@@ -241,7 +268,7 @@ class Chat:
             case "chat:cycleMode":
                 self._cycle_mode()
             case "chat:modelPicker":
-                self.run_command("/model")
+                self.run_command("/model", by_key=True)
             case "chat:fastMode":
                 self.run_command("/fast")
             case "chat:thinkingToggle":
@@ -259,10 +286,24 @@ class Chat:
             case "history:previous" if self._queue and self.input.is_on_first_row:
                 self._queue.take_back()
             case "history:next" if self._opens_work:
-                self.run_command("/tasks")
+                self.run_command("/tasks", by_key=True)
             case _:
                 return False
         return True
+
+    def _dictates(self, key: Key, action: str | None) -> bool:
+        """Whether a key is for dictation, of which nothing is loaded before it is used."""
+        is_mine = action == "voice:pushToTalk" and not self.input.is_searching
+        is_mine = is_mine and (self.input.vim is None or self.input.vim.mode == "INSERT")
+        if self._dictation is None:
+            voice = self._talk.server.runtime.features.find(VOICE) if is_mine else None
+            if voice is None or not voice.is_on:
+                return False
+            from bridle.frontends.tui.chat.dictation import Dictation
+
+            self._dictation = Dictation(self._app, self.input, voice, self.tell)
+            self._dictation.submit = lambda: self._edit(Key("enter"), "chat:submit")
+        return self._dictation.press(key, is_mine=is_mine, action=action)
 
     def _edit(self, key: Key, action: str | None) -> None:
         if action == "chat:clearInput":
@@ -311,16 +352,14 @@ class Chat:
     def send(self, draft: Draft) -> None:
         """Hand a prompt to the model, now or after the running turn."""
         self._suggestion = ""
-        if not self._title:
+        if not self._title and not draft.shown.startswith("/"):
             self._show_title(one_line(draft.shown)[:_MOST_TITLE])
         self._queue.send(draft)
 
     def _start_shell(self, command: str) -> None:
         if not self._shell.start(command):
-            self.tell(
-                f"One command at a time: wait for the other, or stop it with {self._footer.cancel_key}.",
-                "warning",
-            )
+            text = f"one command at a time; {self._footer.cancel_key} stops the other"
+            self.flash(Notice(key="shell", text=text, level="warning", priority="high"))
 
     async def _open_transcript(self) -> None:
         await self._parts.transcript()
@@ -335,14 +374,15 @@ class Chat:
         self._shows_tasks = not self._shows_tasks
         if not self._parts.channel.tasks.is_open:
             self._shows_tasks = True
-            self.tell("There are no open tasks.", "info")
+            self.flash(Notice(key="tasks", text="no open tasks", level="info", priority="low"))
 
     def _toggle_thinking(self) -> None:
         session = self._talk.session
         now = session.state.thinking
         is_off = now is not None and now.mode == "disabled"
         session.swap(thinking=None if is_off else Thinking("disabled"))
-        self.tell(f"Thinking is {'on' if is_off else 'off'} from the next prompt on.")
+        text = f"thinking is {'on' if is_off else 'off'} from the next prompt on"
+        self.flash(Notice(key="thinking", text=text, priority="immediate"))
 
     def _notify_idle(self) -> None:
         message = "bridle waits for your next prompt."

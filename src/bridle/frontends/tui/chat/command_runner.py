@@ -29,8 +29,8 @@ class CommandRunner:
     def __init__(self, app: App, talk: SessionLink, chat: Conversation) -> None:
         self._app, self._talk, self._chat = app, talk, chat
 
-    def run(self, name: str, draft: Draft) -> None:
-        """Run a command, or say that there is none of this name."""
+    def run(self, name: str, draft: Draft, *, by_key: bool = False) -> None:
+        """Run a command, or say that there is none of this name; what a key opens is not written down."""
         commands = self._talk.commands
         if commands is None:
             self._chat.tell("No commands are available here.", "warning")
@@ -43,7 +43,7 @@ class CommandRunner:
             self._chat.tell(f"Unknown command /{name}{hint}", "warning")
             return
         run_now = self._talk.run_now
-        if self._chat.is_busy and command.at_once and run_now is not None:
+        if (self._chat.is_busy or by_key) and command.at_once and run_now is not None:
             arguments = "" if slashed is None else slashed.rest
             running = run_now(command, arguments)
             is_aside = command.name == "btw" and bool(arguments) and not self._app.is_plain

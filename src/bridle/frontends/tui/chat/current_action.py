@@ -39,6 +39,8 @@ _COMMANDS = (
     (r"\bgit push\b", "Pushing"),
     (r"\bgit commit\b", "Committing"),
 )
+_OPENERS = r"(?:(?:if|while|until|then|do|!)\s+|[{(]\s*|for\s[^;\n]*[;\n]\s*do\s+)*"
+"""What stands before the first program of a command: the beginnings of loops and groups."""
 _PROGRAM = r"(?:\w+=\S+\s+)*(?:sudo\s+|time\s+|exec\s+|cd\s+\S+\s*&&\s*)*([\w./+-]+)"
 _LONGEST = 24
 
@@ -56,7 +58,9 @@ def _word_for_command(command: str) -> str:
     for pattern, word in _COMMANDS:
         if re.search(pattern, command[:500]):
             return word
-    found = re.match(_PROGRAM, command.strip()[:500])
+    text = command.strip()[:500]
+    opened = re.match(_OPENERS, text)
+    found = re.match(_PROGRAM, text[opened.end() :] if opened else text)
     name = os.path.basename(found[1]) if found else ""
     return f"Running {name[:_LONGEST]}" if name else "Running a command"
 

@@ -24,14 +24,19 @@ class TurnProgress:
         clock: Callable[[], float],
         *,
         verbs: Sequence[str] = (),
-        tips: Sequence[str] = (),
+        next_tip: Callable[[str], str] = lambda _: "",
         tip_seconds: float = 0.0,
         is_calm: bool = False,
     ) -> None:
-        """`verbs` are the user's own; a tip is shown after `tip_seconds`; `is_calm` moves only the time."""
+        """`verbs` are the user's own; `is_calm` moves only the time.
+
+        After `tip_seconds` a tip is shown, which `next_tip` gives for what the turn does then.
+        """
         self._clock = clock
         self._verbs = verbs
-        self._tips = tips
+        self._next_tip = next_tip
+        self._tip_of: tuple[int, str] = (0, "")
+        """A turn by its number, and its tip."""
         self._tip_seconds = tip_seconds
         self._turns = 0
         self._is_calm = is_calm
@@ -138,11 +143,13 @@ class TurnProgress:
         return [*rows, spinner, *self._tip(width)]
 
     def _tip(self, width: int) -> list[Line]:
-        """A tip for each turn that takes a while, in their order; the user's own are shown at once."""
-        if not self._tips or self.seconds < self._tip_seconds:
+        """A tip for each turn that takes a while, the same to its end; the user's own are shown at once."""
+        if self.seconds < self._tip_seconds:
             return []
-        tip = one_line(self._tips[(self._turns - 1) % len(self._tips)])
-        return [truncate((Span(f"  Tip: {tip}", MUTED),), width)]
+        if self._tip_of[0] != self._turns:
+            self._tip_of = self._turns, one_line(self._next_tip(self._word()))
+        tip = self._tip_of[1]
+        return [truncate((Span(f"  Tip: {tip}", MUTED),), width)] if tip else []
 
     def _word(self) -> str:
         """What is going on: a retry, the task that is being done, a call, or what of the answer comes."""

@@ -133,7 +133,7 @@ def memory_files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
         ("This project, for everyone", places["project"]),
         ("This project, for me", places["local"]),
         ("All my projects", places["user"]),
-        ("What is remembered of this project", places["memory"]),
+        ("bridle's notes on this project", places["memory"]),
     ]
 
 

@@ -25,7 +25,8 @@ _LONGEST_THOUGHT = 8_000
 _LONG_SECONDS = 3.0
 """After these a command may be wanted in the background."""
 _MOVABLE = ("Bash", "PowerShell", "Agent", "Task")
-_Kind = Literal["", "call", "text", "said", "close"]
+_Kind = Literal["", "call", "block", "text", "said", "close"]
+"""A block is a call with something below it."""
 
 
 class _Text:
@@ -267,10 +268,10 @@ class TurnView:
                 case CallGroup() | Call() if not self._shows_calls():
                     pass
                 case CallGroup():
-                    found.append(("call", render_group(part, width, frame=frame)))
+                    found.append(_of_call(render_group(part, width, frame=frame)))
                 case Call():
                     rows = render_call(part, width, frame=frame)
-                    found.append(("call", [*rows, *self._background_hint(part, width)]))
+                    found.append(_of_call([*rows, *self._background_hint(part, width)]))
         return found
 
     def _background_hint(self, call: Call, width: int) -> list[Line]:
@@ -352,10 +353,10 @@ class TurnView:
         self._settled = 0
         for part in group_calls(calls) if self._shows_calls() else ():
             if isinstance(part, CallGroup):
-                self._put("call", render_group(part, width, expanded=expanded))
+                self._put(*_of_call(render_group(part, width, expanded=expanded)))
             else:
                 rows = render_call(part, width, expanded=expanded)
-                self._put("call", with_hint(rows, self._more_key(), width))
+                self._put(*_of_call(with_hint(rows, self._more_key(), width)))
 
     def _put(self, kind: _Kind, lines: Sequence[Line]) -> None:
         self._write([*_gap(self._last, kind), *lines])
@@ -380,6 +381,10 @@ def with_hint(rows: Sequence[Line], key: str, width: int) -> list[Line]:
     ]
 
 
+def _of_call(rows: list[Line]) -> tuple[_Kind, list[Line]]:
+    return ("block" if len(rows) > 1 else "call"), rows
+
+
 def _gap(last: _Kind, kind: _Kind) -> list[Line]:
-    """An empty row between parts; calls stay together."""
+    """An empty row between parts; calls of one row stay together."""
     return [] if kind == "close" or last == "" or (last == "call" and kind == "call") else [()]

@@ -12,6 +12,7 @@ from bridle.frontends.tui.style.text import Line, Span
 _MOST_PASSAGES = 40
 _MOST_ROWS = 400
 _WIDE = 60
+_TIP = "Tip: "
 
 
 class Welcome(Struct, frozen=True, kw_only=True):
@@ -27,13 +28,17 @@ class Welcome(Struct, frozen=True, kw_only=True):
     """What the last conversation here was about."""
     last_time: float | None = None
     """When it ended, in seconds since the epoch."""
-    tip: str = ""
+    tips: tuple[str, ...] = ()
+    """The first one that fits is shown."""
 
 
 def welcome(width: int, facts: Welcome, *, now: float) -> list[Line]:
     """Name and model, the folder, the last conversation, and a tip: at most four rows."""
-    model = one_line(facts.model) + (f" ({one_line(facts.key)})" if facts.key else "")
-    head = (Span("bridle", style("accent", bold=True)), Span(f" {facts.version} · {model}", MUTED))
+    lead = f" {facts.version} · {one_line(facts.model)}"
+    key = f" ({one_line(facts.key)})" if facts.key else ""
+    if len("bridle") + cells.width(lead + key) > width:
+        key = ""
+    head = (Span("bridle", style("accent", bold=True)), Span(f"{lead}{key}", MUTED))
     branch = f" on {one_line(facts.branch)}" if facts.branch else ""
     rows: list[Line] = [cells.truncate(head, width)]
     if facts.folder:
@@ -42,8 +47,9 @@ def welcome(width: int, facts: Welcome, *, now: float) -> list[Line]:
         rows.append((Span(f"{where}{branch}", MUTED),))
     if facts.last:
         rows.append(_last_row(facts, width, now))
-    if facts.tip:
-        rows.append((Span("Tip: ", style("info")), Span(one_line(facts.tip), MUTED)))
+    fitting = (tip for tip in facts.tips if cells.width(tip) + len(_TIP) <= width)
+    if tip := next(fitting, ""):
+        rows.append((Span(_TIP, style("info")), Span(one_line(tip), MUTED)))
     return [cells.truncate(row, width) for row in rows]
 
 
@@ -53,6 +59,7 @@ def _last_row(facts: Welcome, width: int, now: float) -> Line:
     from bridle.frontends.tui.widgets.relative_time import ago
 
     then = "last time" if facts.last_time is None else ago(facts.last_time, now)
+    then = "just now" if then == "now" else then
     when = then[:1].upper() + then[1:]
     way = " · /resume continues it" if width >= _WIDE else " · /resume"
     room = width - cells.width(f"{when}: ") - len(way)
@@ -61,13 +68,20 @@ def _last_row(facts: Welcome, width: int, now: float) -> Line:
 
 
 def recent_lines(
-    messages: Sequence[Mapping[str, Any]], width: int, *, ran: Mapping[str, Mapping[str, Any]] | None = None
+    messages: Sequence[Mapping[str, Any]],
+    width: int,
+    *,
+    data: Mapping[str, Any] | None = None,
+    ran: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Line]:
-    """The end of a conversation, as it looked when it was had; `ran` has inputs that were changed."""
+    """The end of a conversation, as it looked when it was had; `ran` has inputs that were changed.
+
+    `data` is the structured output of calls.
+    """
     # Only a resumed conversation needs it.
     from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
 
-    passages = passages_of(messages, ran=ran)
+    passages = passages_of(messages, data, ran=ran)
     shown = passages[-_MOST_PASSAGES:]
     rows: list[Line] = []
     for passage in shown:

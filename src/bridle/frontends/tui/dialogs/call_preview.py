@@ -24,9 +24,9 @@ from bridle.types.tool import Kind
 _LARGEST = 1_000_000
 _TITLES: Mapping[Kind, str] = {
     "command": "Run a command",
-    "edit": "Change a file",
+    "edit": "Edit a file",
     "write": "Write a file",
-    "notebook": "Change a notebook",
+    "notebook": "Edit a notebook",
     "read": "Read a file",
     "fetch": "Fetch a page",
     "web_search": "Search the web",
@@ -34,6 +34,7 @@ _TITLES: Mapping[Kind, str] = {
     "plan_start": "Enter plan mode",
     "workflow": "Run a workflow",
 }
+_PLAN_START = "The model reads and writes a plan first. Nothing is changed until you agree to it."
 _DOUBTS: Mapping[str, Style] = {
     "ask": Style(color="warning", bold=True),
     "deny": Style(color="error", bold=True, underline=True),
@@ -56,7 +57,7 @@ class CallPreview(Struct, frozen=True):
         whose = "" if asker is None else f"{one_line(asker)}: "
         if tool.startswith("mcp__"):
             _, server, name = (*tool.split("__", 2), "", "")[:3]
-            return f"{whose}Use {name} of the server {server}"
+            return f"{whose}Use {name} from {server}"
         return whose + _TITLES.get(self._kind, f"Use {tool}")
 
     def lines(self, width: int) -> list[Line]:
@@ -72,6 +73,8 @@ class CallPreview(Struct, frozen=True):
                 return [*self._path(width), *deed, (), *_code(str(given.get("new_source", "")), width)]
             case "workflow":
                 return summary_lines(given, self.script, width, file=self.file, cwd=self.cwd)
+            case "plan_start":
+                return paragraph(_PLAN_START, width)
             case "fetch":
                 return [
                     *paragraph(reveal(str(given.get("url", ""))), width, style("link", underline=True)),

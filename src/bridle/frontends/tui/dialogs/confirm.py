@@ -34,7 +34,7 @@ class Confirm:
         cancel: str,
         color: str = "permission",
         start: int = 0,
-        hint: str = "to leave it",
+        hint: str = "to cancel",
     ) -> None:
         self.panel = Panel(title, body, Menu(choices), color=color)
         self.panel.menu.at = start

@@ -57,7 +57,7 @@ class Field:
         text = self.editor.text.strip()
         if not text:
             if self.required:
-                raise ValueError(f"{self.title} is needed.")
+                raise ValueError(f"{self.title} is required.")
             return None
         return _typed(text, self.schema, self.title)
 
@@ -238,7 +238,7 @@ def _typed(text: str, schema: Mapping[str, Any], title: str) -> Any:
     if isinstance(least, int) and len(text) < least:
         raise ValueError(f"{title} needs at least {least} characters.")
     if isinstance(most, int) and len(text) > most:
-        raise ValueError(f"{title} may have at most {most} characters.")
+        raise ValueError(f"{title} allows at most {most} characters.")
     if schema.get("format") == "email" and "@" not in text:
         raise ValueError(f"{title} must be an e-mail address.")
     return text

@@ -34,7 +34,7 @@ def login_menu(choices: Sequence[Choice], *, first: bool) -> Confirm:
         said = "bridle needs a model. Keys stay on this machine." if first else "Keys stay on this machine."
         return paragraph(said, width)
 
-    title = "Welcome to bridle: choose how to start" if first else "Log in"
+    title = "Welcome to bridle. Choose how to start" if first else "Log in"
     hint = "to continue without" if first else "to close"
     return Confirm(title, body, choices, cancel="skip", color="info", hint=hint)
 
@@ -58,7 +58,7 @@ class KeyDialog:
         label = self._vendors[self._place][1]
         rows = heading("Paste an API key", width, "info")
         dots = "•" * min(len(self._key), _MOST_DOTS, max(width - 6, 1))
-        field: Line = (Span("key: ", MUTED), Span(dots or "(it is not shown)", MUTED))
+        field: Line = (Span("key: ", MUTED), Span(dots or "(hidden)", MUTED))
         rows += [field, *paragraph(f"vendor: {label}", width), ()]
         if self._problem:
             rows += [*paragraph(self._problem, width, style("error")), ()]

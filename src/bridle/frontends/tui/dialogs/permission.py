@@ -34,6 +34,9 @@ _PLACES: Mapping[Destination, str] = {
 _DESTINATIONS = tuple(_PLACES)
 _SESSION = "session:"
 """What the value of a choice begins with that holds for the session."""
+_READ_ONLY = ":read-only"
+_SELF_EXPLAINED = ("EnterPlanMode", "Workflow")
+"""Their reason says again what is shown."""
 _NEXT_FIELD = BoundKey(("confirm:nextField",), always="tab")
 
 
@@ -94,14 +97,14 @@ class PermissionDialog:
             self._explains = self._explainable and not self._explains
         elif action == "permission:toggleDebug":
             self._shows_raw = not self._shows_raw
-        elif action in EDIT.actions or (menu.is_typing and name == "ctrl+g"):
+        elif self._question.input and (action in EDIT.actions or (menu.is_typing and name == "ctrl+g")):
             return Closed(EditOutside())
         elif name == "tab" or action == "confirm:nextField":
             self._next_place()
         elif action == "confirm:cycleMode" and (session := self._choice(f"{_SESSION}0")) is not None:
             return self._reply(session, "")
         elif name == "enter" and not menu.is_unopened and menu.is_unchanged:
-            self._problem = "change the command first, or choose 1"
+            self._problem = "edit the command first, or choose 1"
         elif (chosen := menu.press(key, action)) is not None:
             return self._reply(chosen, menu.text)
         return None
@@ -113,7 +116,7 @@ class PermissionDialog:
         question = self._question
         choices = [Choice(value="once", label="Yes"), *self._grants()]
         if question.tool == "Workflow" and self._subject.script is not None:
-            choices.append(Choice(value="read", label="Read the whole script", note="or close it again"))
+            choices.append(Choice(value="read", label="Show the full script", note="or close it again"))
         command = str(question.input.get("command", "")) if question.tool == "Bash" else ""
         # A field shows its text as it is, so that nothing invisible may be in it.
         if command and reveal(command) == command:
@@ -127,7 +130,7 @@ class PermissionDialog:
                     needs_change=True,
                 )
             )
-        else:
+        elif question.input:
             choices.append(Choice(value="outside", label="Edit in $EDITOR…"))
         choices.append(
             Choice(
@@ -146,6 +149,9 @@ class PermissionDialog:
         ]
         if not self._lasting:
             return grants
+        if all(map(_reads_only, self._lasting)):
+            label = f"Yes, and don't ask again for {_readable(self._lasting)}"
+            return [*grants, Choice(value="always", label=label)]
         written = ", ".join(map(write, self._lasting))
         if "\\" in written or reveal(written) != written:
             # A field would show the rule as it is escaped in a file.
@@ -213,7 +219,7 @@ class PermissionDialog:
         rows = self._raw(width) if self._shows_raw else self._shown(width)
         if self._explains:
             rows += [(), *self._explanation(width)]
-        elif self._question.tool != "Workflow":  # Its reason says again what is shown.
+        elif self._question.tool not in _SELF_EXPLAINED:
             rows += paragraph(_as_clause(self._question.reason), width, MUTED)
         return rows
 
@@ -226,7 +232,7 @@ class PermissionDialog:
         """Where a rule is kept, and what is wrong with it."""
         rows: list[Line] = []
         if self._question.elsewhere:
-            also = f"also open in {one_line(self._question.elsewhere)}: answer here or there"
+            also = f"also open in {one_line(self._question.elsewhere)}"
             rows += [(), *paragraph(also, width, style("info"))]
         if self.panel.menu.current.value == "always":
             where = f"save to {_PLACES[self._to]} · {self._place_key}: change location"
@@ -299,6 +305,9 @@ def _session_grants(
 
 def _readable(rules: Sequence[Rule]) -> str:
     """Rules as people say them: nothing escaped, and the command that is shown above not once more."""
+    if all(map(_reads_only, rules)):
+        programs = " and ".join(str(rule.content).removesuffix(_READ_ONLY) for rule in rules)
+        return f"read-only {programs} commands"
     exact = [rule for rule in rules if rule.tool == "Bash" and not _is_prefix(rule)]
     if len(exact) == len(rules):
         return "this exact command" if len(rules) == 1 else "these exact commands"
@@ -308,7 +317,14 @@ def _readable(rules: Sequence[Rule]) -> str:
 
 def _is_prefix(rule: Rule) -> bool:
     content = rule.content
-    return content is None or (content.endswith("*") and not content.endswith("\\*"))
+    if content is None or content.endswith(_READ_ONLY):
+        return True
+    return content.endswith("*") and not content.endswith("\\*")
+
+
+def _reads_only(rule: Rule) -> bool:
+    """Whether a rule is for all uses of a program that only read."""
+    return rule.tool == "Bash" and rule.content is not None and rule.content.endswith(_READ_ONLY)
 
 
 def _needed(update: Mapping[str, Any]) -> str:

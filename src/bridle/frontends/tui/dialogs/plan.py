@@ -49,7 +49,7 @@ class PlanDialog:
         choices = _choices(may_bypass=may_bypass, used=used) if self.plan else _PLAIN
         menu = Menu([each for each in choices if self._begins_anew or each.value != "clear_and_start"])
         whose = "" if question.asker is None else f"{one_line(question.asker)}: "
-        self.panel = Panel(f"{whose}Carry out this plan?", self._body, menu, color="plan")
+        self.panel = Panel(f"{whose}Approve this plan?", self._body, menu, color="plan")
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _choices(*, may_bypass: bool, used: float | None) -> list[Choice]:
     freely = "bypass permissions" if may_bypass else "accept edits"
     return [
         Choice(value="accept_edits", label=f"Yes, and {freely}"),
-        Choice(value="ask_each", label="Yes, and ask me about every edit"),
+        Choice(value="ask_each", label="Yes, and approve each edit"),
         Choice(value="clear_and_start", label=f"Yes, in a new conversation{full}, and {freely}"),
         Choice(
             value="keep_planning",

@@ -15,7 +15,7 @@ from bridle.frontends.tui.terminal.keys import Key
 from bridle.types.question import ChoiceQuestion, Chosen, Refused
 
 T = TypeVar("T")
-_DECLINED = "they want to talk about it first"
+_DECLINED = "they want to discuss it first"
 _BAR = "│ "
 _TICK = BoundKey(("confirm:toggle",), always="space")
 
@@ -84,12 +84,12 @@ class QuestionsDialog:
         return () if self.panel.menu.is_typing else ("Confirmation",)
 
     def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
-        choose: Hint = (_TICK, "to tick") if self.panel.menu.several else ("enter", "to choose")
-        hints: list[Hint] = [choose, (REFUSE, "to answer none")]
+        choose: Hint = (_TICK, "to select") if self.panel.menu.several else ("enter", "to choose")
+        hints: list[Hint] = [choose, (REFUSE, "to skip")]
         if len(self._asked) > 1:
             hints.insert(1, ("← →", "other questions"))
         if self._patience is not None and (left := self._patience.countdown()) is not None:
-            hints.append((f"{left} s", "until work continues without an answer"))
+            hints.append((f"{left} s", "until bridle continues without an answer"))
         return self.panel.render(width, height, sentences(hints, keys, self.contexts))
 
     def press(self, key: Key, action: str | None, /) -> Closed[Chosen | Refused] | None:
@@ -139,7 +139,7 @@ class QuestionsDialog:
     def _body(self, width: int) -> list[Line]:
         rows = paragraph(self._question_text(self._at), width, Style(bold=True))
         if given := self._answers.get(self._question_text(self._at)):
-            rows += paragraph(f"answered so far: {given}", width, MUTED)
+            rows += paragraph(f"answered: {given}", width, MUTED)
         options: Sequence[Any] = self._asked[self._at].get("options") or ()
         at = self.panel.menu.at
         preview = options[at].get("preview") if at < len(options) else None

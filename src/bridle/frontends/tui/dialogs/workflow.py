@@ -19,7 +19,7 @@ from bridle.types.text import encodable_value
 
 _LONGEST_TEXT = 2_000
 _MOST_PHASES = 20
-_WARNING = "It puts several agents to work in the background, and each of them costs tokens."
+_WARNING = "It runs several agents in the background. Each agent uses tokens."
 
 
 def script_path(input: Mapping[str, Any], runtime: Runtime) -> str | None:
@@ -46,7 +46,7 @@ def summary_lines(
     if meta is None:
         named = str(input.get("name") or input.get("scriptPath") or "")
         rows = paragraph(reveal(named[:_LONGEST_TEXT]), width, Style(bold=True)) if named else []
-        rows += paragraph("It does not say what it does: read the script.", width, style("warning"))
+        rows += paragraph("It has no description. Read the script.", width, style("warning"))
     else:
         rows = paragraph(reveal(meta.name), width, Style(bold=True))
         rows += paragraph(reveal(meta.description[:_LONGEST_TEXT]), width)
@@ -61,7 +61,7 @@ def summary_lines(
         if (hidden := len(meta.phases) - _MOST_PHASES) > 0:
             rows += paragraph(f"  … {count(hidden, 'more phase')}", width, MUTED)
     if run := input.get("resumeFromRunId"):
-        rows += paragraph(f"continues {reveal(str(run))}: finished parts are not run again", width, MUTED)
+        rows += paragraph(f"resumes {reveal(str(run))}: finished calls are reused", width, MUTED)
     if input.get("args") is not None:
         args = msgspec.json.encode(encodable_value(input["args"])).decode()[:_LONGEST_TEXT]
         rows += paragraph(f"args: {reveal(args)}", width, MUTED)
@@ -91,5 +91,5 @@ def read_script(path: str, most: int) -> str | None:
 def _where(script: str | None, file: str, cwd: str) -> str:
     size = "" if script is None else f", {count(len(script.splitlines()), 'line')}"
     if file:
-        return f"script: {reveal(short_path(file, cwd))}{size or ', which cannot be read'}"
+        return f"script: {reveal(short_path(file, cwd))}{size or ', not readable'}"
     return f"script: part of the call{size}" if script is not None else "script: not found"

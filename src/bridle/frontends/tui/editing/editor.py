@@ -143,6 +143,16 @@ class Editor:
         """Make the change again that was taken back; False when there is none."""
         return self._restore(self._redo, self._undo)
 
+    @property
+    def changes(self) -> int:
+        """How many changes can be undone."""
+        return len(self._undo)
+
+    def join_changes(self, since: int) -> None:
+        """Let what has changed since there were so many changes be undone at once."""
+        del self._undo[since + 1 :]
+        self._last = ""
+
     def stash(self) -> None:
         """Put the draft aside, or back when there is nothing else."""
         if self.text:

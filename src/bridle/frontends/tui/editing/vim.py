@@ -57,6 +57,8 @@ class Vim:
         """The last change: the command, and what was typed after it."""
         self._inserted = ""
         self._command = ""
+        self._before_insert: int | None = None
+        """How many changes could be undone before the command that began to insert."""
 
     @property
     def pending(self) -> str:
@@ -84,7 +86,9 @@ class Vim:
         if not typed:
             return False
         self._keys += typed
+        changes = self.editor.changes
         self._try()
+        self._began_insert(changes)
         return True
 
     def _press_inserting(self, key: Key) -> bool:
@@ -101,8 +105,16 @@ class Vim:
             self._leave_insert()
         return True
 
+    def _began_insert(self, changes: int) -> None:
+        """What is typed now is undone together with the command before it."""
+        if self.mode == "INSERT":
+            self._before_insert = changes
+
     def _leave_insert(self) -> None:
         self.mode = "NORMAL"
+        if self._before_insert is not None:
+            self.editor.join_changes(self._before_insert)
+            self._before_insert = None
         if self._command:
             self._repeat = (self._command, self._inserted)
         self._command = self._inserted = ""
@@ -365,9 +377,10 @@ class Vim:
             return
         keys, inserted = self._repeat
         for _ in range(count):
-            self._keys = keys
+            self._keys, changes = keys, self.editor.changes
             self._try()
             if self.mode == "INSERT":
+                self._before_insert = changes
                 for character in inserted:
                     self.editor.insert(character)
                 self._inserted = inserted

@@ -93,6 +93,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "ctrl+x ctrl+e": "chat:externalEditor",
         "ctrl+s": "chat:stash",
         "ctrl+v": "chat:imagePaste",
+        "space": "voice:pushToTalk",
     },
     "Autocomplete": {
         "tab": "autocomplete:accept",

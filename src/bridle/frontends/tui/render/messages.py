@@ -40,6 +40,7 @@ _LEVELS: Mapping[Level, tuple[str, str]] = {
     "warning": ("!", "warning"),
     "error": ("✗", "error"),
 }
+LEVEL_COLORS: Mapping[Level, str] = {level: color for level, (_, color) in _LEVELS.items()}
 _JOBS: Mapping[TaskStatus, State] = {
     "running": "running",
     "completed": "done",
@@ -47,7 +48,7 @@ _JOBS: Mapping[TaskStatus, State] = {
     "killed": "interrupted",
 }
 _ENDINGS: Mapping[str, str] = {
-    "max_turns": "stopped at the limit of steps",
+    "max_turns": "stopped at the turn limit",
     "budget_exhausted": "stopped at the limit of cost",
     "repeated_calls": "stopped: the model kept making the same failing call",
     "prompt_too_long": "the conversation is too long; /compact shortens it",
@@ -123,7 +124,7 @@ def hook_line(event: str, text: str, width: int, *, blocked: bool = False) -> li
 
 def compact_boundary(width: int, *, before: int = 0, after: int = 0, automatic: bool = False) -> list[Line]:
     """The place where the conversation was summed up."""
-    how = "summed up automatically" if automatic else "summed up"
+    how = "auto-compacted" if automatic else "compacted"
     sizes = f", {tokens(before)} → {tokens(after)}" if before and after else ""
     return _rule(f" conversation {how}{sizes} ", width)
 
@@ -151,7 +152,7 @@ def retry_countdown(
 ) -> list[Line]:
     """A request failed and will be made again."""
     why = one_line(cause) or fault_words(kind, status)
-    when = f"retrying in {max(0, round(remaining))} s" if remaining > 0 else "retrying"
+    when = f"retrying in {round(remaining)} s" if remaining >= 0.5 else "retrying"
     return _hung("↻", "warning", f"{why}, {when} ({attempt}/{most})", width)
 
 
@@ -193,12 +194,16 @@ def _first_line(text: str, width: int) -> list[Line]:
     return [cells.truncate((Span("  └ ", MUTED), Span(shown, MUTED)), width)] if shown else []
 
 
-def queued_prompts(prompts: Sequence[str], width: int, *, most: int = 3) -> list[Line]:
-    """What was typed while the model was busy."""
+def queued_prompts(prompts: Sequence[str], width: int, *, most: int = 3, edit_key: str = "") -> list[Line]:
+    """What was typed while the model was busy, and the key that takes it back."""
+    hint = f" ({edit_key} to edit)" if edit_key and prompts else ""
+    room = max(width - cells.width(hint), 1)
     rows: list[Line] = [
-        cells.truncate((Span("⧗ ", MUTED), Span(one_line(each[:1_000]), MUTED)), width)
-        for each in prompts[:most]
+        cells.truncate((Span("⧗ ", MUTED), Span(one_line(each[:1_000]), MUTED)), room if at == 0 else width)
+        for at, each in enumerate(prompts[:most])
     ]
+    if hint and room > len(hint):
+        rows[0] = (*rows[0], Span(hint, MUTED))
     if len(prompts) > most:
         rows += sentence(f"… {len(prompts) - most} more waiting", width)
     return fit(rows, width)

@@ -63,14 +63,15 @@ def spinner_line(
     note: str = "",
 ) -> Line:
     """What the turn is doing, for how long, and how to stop it."""
-    facts = [duration(seconds)] if seconds >= 1 else []
-    if output_tokens:
-        facts.append(f"↓ {tokens(output_tokens)}")
-    if interrupt_key:
-        facts.append(f"{interrupt_key} to interrupt")
-    if note:
-        facts.append(one_line(note))
+    took = duration(seconds) if seconds >= 1 else ""
+    count = f"↓ {tokens(output_tokens)}" if output_tokens else ""
+    stop = f"{interrupt_key} to interrupt" if interrupt_key else ""
     word = one_line(verb) or verb_for(seconds)
+    room = width - cells.width(word) - len("◐ … ()")
+    facts = [each for each in (took, count, stop, one_line(note)) if each]
+    for least in (one_line(note), count, took):
+        if least in facts and cells.width(" · ".join(facts)) > room:
+            facts.remove(least)
     line: Line = (
         Span(f"{_FRAMES[frame % len(_FRAMES)]} ", style("spinner")),
         Span(f"{word}…", style("spinner")),

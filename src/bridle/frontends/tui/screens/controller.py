@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridle.frontends.tui.app import App
+from bridle.frontends.tui.render.call import State
 from bridle.frontends.tui.terminal import desktop as notices
 from bridle.host.files import write_new
+from bridle.transcripts.conversation import call_data, ran_inputs
 from bridle.transcripts.session import Session
 from bridle.types.command import CommandResult, Exits, Resets, Says, Shows
 from bridle.types.errors import BridleError, SessionError
+from bridle.types.origin import TYPED
 
 if TYPE_CHECKING:
     from bridle.commands.context import CommandContext
@@ -21,9 +24,6 @@ if TYPE_CHECKING:
     from bridle.types.services.checkpoints import Rewound
 
 # The views and all they show are imported with the first one that is opened: a start needs none of them.
-
-
-_FOLLOW_SECONDS = 1.0
 
 
 class ScreenController:
@@ -51,6 +51,8 @@ class ScreenController:
         """Puts text into the input."""
         self.tell: Callable[[str], None] = lambda _: None
         """Says what went wrong while a view was open."""
+        self.unanswered: Callable[[], State] = lambda: "interrupted"
+        """The state of calls that have no result yet."""
         self.leave_for: Callable[[Resume], bool] | None = None
         """Has a conversation opened in its own folder when this program ends; false where that cannot be."""
 
@@ -116,9 +118,10 @@ class ScreenController:
         """Show the whole conversation."""
         from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
         from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
-        from bridle.transcripts.conversation import ran_inputs
 
-        passages = passages_of(self._session.history.messages, ran=ran_inputs(self._session.entries))
+        entries = self._session.entries
+        messages, data = self._session.history.messages, call_data(entries)
+        passages = passages_of(messages, data, ran=ran_inputs(entries), unanswered=self.unanswered())
         chosen: Any = await self._app.open(TranscriptView(passages, expanded=True))
         if isinstance(chosen, ToScrollback):
             self._app.write(chosen.lines)
@@ -127,29 +130,10 @@ class ScreenController:
 
     async def _agent(self, wanted: "OpenAgent") -> None:
         """Show the conversation of an agent, and follow it."""
-        from bridle.frontends.tui.screens.conversation.agent_transcript import agent_messages
-        from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
-        from bridle.frontends.tui.screens.conversation.transcript_items import passages_of
+        from bridle.frontends.tui.screens.conversation.agent_openers import open_agent
+        from bridle.frontends.tui.screens.conversation.transcript import ToScrollback
 
-        runtime = self._context().runtime
-        messages = await asyncio.to_thread(agent_messages, runtime, wanted.id)
-        view = TranscriptView(passages_of(messages), title=wanted.title, expanded=True)
-
-        async def follow() -> None:
-            seen = len(messages)
-            while True:
-                await asyncio.sleep(_FOLLOW_SECONDS)
-                now = await asyncio.to_thread(agent_messages, runtime, wanted.id)
-                if len(now) != seen:
-                    seen = len(now)
-                    view.show(passages_of(now))
-                    self._app.redraw()
-
-        following = self._app.spawn(follow())
-        try:
-            chosen: Any = await self._app.open(view)
-        finally:
-            following.cancel()
+        chosen = await open_agent(wanted, app=self._app, runtime=self._context().runtime, do=self._do)
         if isinstance(chosen, ToScrollback):
             self._app.write(chosen.lines)
         elif chosen is not None:
@@ -213,7 +197,7 @@ class ScreenController:
             case actions.RunCommand(name=name):
                 self.put_prompt(f"/{name.lstrip('/')} ")
             case actions.CopyText(text=text):
-                self._app.terminal.write(notices.copy(text, self._env))
+                await self._copy(text)
                 return Says("Copied to the clipboard.")
             case actions.SaveText(text=text, path=path):
                 return await asyncio.to_thread(_save, text, path)
@@ -240,7 +224,6 @@ class ScreenController:
         from bridle.features.agents.feature import AGENTS
         from bridle.features.teams.feature import TEAM
         from bridle.features.teams.message_router import MessageRouter
-        from bridle.types.origin import TYPED
         from bridle.types.turn import Prompt
 
         runtime = self._context().runtime
@@ -271,12 +254,19 @@ class ScreenController:
             said.append(result.text)
         return Says("\n".join(text for text in said if text))
 
+    async def _copy(self, text: str) -> None:
+        """Put text on the clipboard by the terminal, and by a program of this machine where there is one."""
+        self._app.terminal.write(notices.copy(text, self._env))
+        from bridle.frontends.tui.terminal.clipboard import copy_here
+
+        await copy_here(text, self._env)
+
     async def _resume(self, chosen: "Resume") -> CommandResult:
         """Resume a conversation or a copy of it; one of another folder is resumed there."""
         if chosen.folder and self.leave_for is not None and self.leave_for(chosen):
             return Exits()
         if chosen.command:
-            self._app.terminal.write(notices.copy(chosen.command, self._env))
+            await self._copy(chosen.command)
             return Says(
                 f"It belongs to another folder. Resume it there (command copied):\n\n    {chosen.command}"
             )

@@ -85,6 +85,9 @@ class Answer(Struct, frozen=True):
 Input = Key | Paste | Focus | Answer
 
 
+_CUT_OFF = re.compile(r"\x1b\[[<=>?]?\d[\d;:]*")
+
+
 class KeyReader:
     """Turns bytes into input however they are cut into pieces."""
 
@@ -109,6 +112,8 @@ class KeyReader:
         if self._pasted is not None:
             return []
         held, self._text = self._text, ""
+        if _CUT_OFF.fullmatch(held):
+            return []  # No hand types that: the terminal has begun to answer something.
         if not held.startswith("\x1b"):
             return list(self._plain(held))
         rest = held[1:]

@@ -58,14 +58,9 @@ def _whole_command(call: Call, width: int) -> list[Line]:
     return fold(highlight(command[:20_000], language="bash"), width, head=_COMMAND_ROWS)
 
 
-def _note(call: Call) -> str:
-    return "background" if call.fact("backgroundTaskId") else ""
-
-
 LOOK = Look(
     title=lambda call: call.tool,
     subject=lambda call: call.text("command"),
     result=_result,
-    note=_note,
     input=_whole_command,
 )

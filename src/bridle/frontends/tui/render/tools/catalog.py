@@ -17,6 +17,7 @@ _LOOKS: Mapping[Kind, Look] = {
     "list": searches.GLOB,
     "notebook": files.NOTEBOOK,
     "plan": others.PLAN,
+    "plan_start": others.PLAN_START,
     "read": files.READ,
     "search": searches.GREP,
     "skill": others.SKILL,

@@ -131,6 +131,15 @@ def _plan(call: Call, width: int, *, expanded: bool) -> list[Line]:
     return fold(rows, width, head=40, expanded=expanded)
 
 
+def _plan_start(call: Call, width: int, *, expanded: bool) -> list[Line]:
+    """What the mode means for people; the rules in the result are for the model."""
+    if expanded:
+        return fold_output(call.said, width, head=0, expanded=True)
+    if call.fact("planMode") is None:
+        return sentence("on already", width)
+    return sentence("nothing is changed until you agree to a plan", width)
+
+
 def _advice_title(call: Call) -> str:
     return f"Advice from {model}" if (model := call.fact_text("model")) else "Advice"
 
@@ -156,4 +165,5 @@ ADVICE = Look(
 )
 SKILL = Look(title=lambda call: call.tool, subject=_skill_subject, result=_skill_result)
 PLAN = Look(title=lambda _: "Plan", subject=lambda _: "", result=_plan)
+PLAN_START = Look(title=lambda _: "Plan mode", subject=lambda _: "", result=_plan_start)
 UNKNOWN = Look(title=lambda call: call.tool, subject=_arguments, result=_result, input=_whole_input)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
 from bridle.frontends.tui.keymap.labels import ACCEPT, CLOSE, BoundKey, Hint, spoken
-from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
+from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.screen.view import Closed, Frame
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import Line, Span
@@ -72,6 +72,7 @@ class ModelView:
         self, models: Sequence[ModelListing], *, current: str, effort: str | None = None, do: Do = nothing
     ) -> None:
         self._current = current
+        self._count = len(models)
         self._do = do
         self._tested = ""
         """The model that is or was tested."""
@@ -90,11 +91,12 @@ class ModelView:
         effort: list[Hint] = [(_EFFORT, "effort")] if self._efforts else []
         hints: list[Hint] = [(ACCEPT, "use and save"), (CLOSE, "cancel")]
         if not self._list.is_filtering:
-            hints[1:1] = [*effort, (_SESSION, "this session only"), (_TEST, "test")]
+            hints[1:1] = [("/", "search"), *effort, (_SESSION, "this session only"), (_TEST, "test")]
         named = spoken(hints, keys, self.contexts)
         return page(
-            "Model", [*rows, *about], width=width, height=height, hints=named, cursor=cursor, full=False
-        )
+            "Model", [*rows, *about], width=width, height=height, hints=named, cursor=cursor, full=False,
+            aside=count(self._count, "model"),
+        )  # fmt: skip
 
     def press(self, key: Key, action: str | None) -> Closed[Any] | None:
         if not self._list.is_filtering:

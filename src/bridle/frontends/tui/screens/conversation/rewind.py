@@ -27,8 +27,8 @@ _OFFERS: tuple[tuple[What, str], ...] = (
     ("both", "restore the files and the conversation"),
     ("conversation", "restore the conversation alone"),
     ("code", "restore the files, leave the conversation"),
-    ("summarise_from", "sum up everything from here on"),
-    ("summarise_up_to", "sum up everything up to here"),
+    ("summarise_from", "summarize from here"),
+    ("summarise_up_to", "summarize up to here"),
 )
 
 

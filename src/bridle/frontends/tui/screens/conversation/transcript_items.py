@@ -8,11 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.engine.calls.changed_input import without_note
+from bridle.engine.texts import INTERRUPTED, INTERRUPTED_IN_TOOLS
 from bridle.frontends.tui.render.call import Call, State, below, header, inner
 from bridle.frontends.tui.render.call_groups import render_call
 from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import fit
-from bridle.frontends.tui.render.messages import assistant_text, thinking, user_prompt
+from bridle.frontends.tui.render.messages import assistant_text, interrupted, thinking, user_prompt
 from bridle.frontends.tui.render.model_texts import is_refusal
 from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.frontends.tui.style.text import Line
@@ -38,11 +39,12 @@ def passages_of(
     data: Mapping[str, Any] | None = None,
     *,
     ran: Mapping[str, Mapping[str, Any]] | None = None,
+    unanswered: State = "interrupted",
 ) -> list[TranscriptItem]:
     """What was said, in the API's own messages, as passages; results stand with their calls.
 
     `data` has the structured output of calls by their ids, where it is known; `ran` the input that a call ran
-    with where that is not what the model wrote.
+    with where that is not what the model wrote; `unanswered` is the state of calls without a result.
     """
     results = dict(_results(messages))
     found: list[TranscriptItem] = []
@@ -54,7 +56,8 @@ def passages_of(
         if message.get("role") == "user":
             found += _prompt(blocks)
         else:
-            found += (each for block in blocks for each in _answer(block, results, data or {}, ran or {}))
+            answered = (_answer(block, results, data or {}, ran or {}, unanswered) for block in blocks)
+            found += (each for items in answered for each in items)
     return found
 
 
@@ -63,6 +66,13 @@ def _prompt(blocks: Sequence[Any]) -> list[TranscriptItem]:
     if not shown:
         return []
     text = "\n".join(each.get("text", "") for each in shown)
+    if text in (INTERRUPTED, INTERRUPTED_IN_TOOLS):
+        in_tools = text == INTERRUPTED_IN_TOOLS
+        return [
+            TranscriptItem(
+                kind="note", text=text, lines=lambda width, _: interrupted(width, in_tools=in_tools)
+            )
+        ]
 
     def lines(width: int, expanded: bool) -> list[Line]:
         return user_prompt(shown, width, expanded=expanded)
@@ -75,6 +85,7 @@ def _answer(
     results: Mapping[str, Mapping[str, Any]],
     data: Mapping[str, Any],
     ran: Mapping[str, Mapping[str, Any]],
+    unanswered: State,
 ) -> list[TranscriptItem]:
     match block:
         case {"type": "text", "text": str() as text} if text.strip():
@@ -88,7 +99,7 @@ def _answer(
                 )
             ]
         case {"type": "tool_use", "id": str() as id, "name": str() as name, "input": dict() as given}:
-            call = _call(name, ran.get(id, given), results.get(id), data.get(id))
+            call = _call(name, ran.get(id, given), results.get(id), data.get(id), unanswered)
             if id in ran:
                 call = replace(call, content=without_note(call.content))
                 given = {**given, "ran": ran[id]}
@@ -98,9 +109,11 @@ def _answer(
             return []
 
 
-def _call(name: str, given: Mapping[str, Any], result: Mapping[str, Any] | None, data: Any) -> Call:
+def _call(
+    name: str, given: Mapping[str, Any], result: Mapping[str, Any] | None, data: Any, unanswered: State
+) -> Call:
     if result is None:
-        return Call(tool=name, input=given, state="interrupted")
+        return Call(tool=name, input=given, state=unanswered)
     content = result.get("content")
     said = content if isinstance(content, str | list) else ""
     text = said if isinstance(said, str) else text_of(said)

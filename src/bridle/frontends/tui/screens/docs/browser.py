@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bridle.commands.queries.documentation import Hit, Page, Section, all_sections, search
+from bridle.commands.queries.documentation import (
+    CHANGELOG,
+    Hit,
+    Page,
+    Section,
+    all_sections,
+    search,
+    sections,
+)
 from bridle.frontends.tui.keymap.labels import ACCEPT, CLOSING, Hint
 from bridle.frontends.tui.screen.live_region import Cursor
 from bridle.frontends.tui.screen.view import Closed
@@ -30,6 +38,13 @@ def docs_view(known: Sequence[Page], *, topic: str = "", version: str = "") -> T
     return view
 
 
+def _first_section(page: Page) -> Section | None:
+    """Where to begin to read: the changelog begins with what is new, not with what a changelog is."""
+    if page.topic != CHANGELOG:
+        return None
+    return next((section for section in sections(page) if section.heading.startswith("[")), None)
+
+
 class DocsPane:
     """A list of pages, of sections as soon as something is typed, and the page that is read."""
 
@@ -42,7 +57,7 @@ class DocsPane:
             self._contents, typing=True, empty="the documentation is missing from this installation"
         )
         page = self._pages.get(topic)
-        self._reader = None if page is None else Reader(page)
+        self._reader = None if page is None else Reader(page, _first_section(page))
         self.retitle: Callable[[str, str], None] = lambda _page, _position: None
         """Called with the page that is read and the place in it, whenever it is drawn."""
 

@@ -62,6 +62,7 @@ def _events(rows: Sequence[HookRow], drill: NestedLists, do: Do, *, disabled: bo
             value=name,
             label=name,
             facts=(count(number, "hook"),) if (number := sum(row.event == name for row in rows)) else ("",),
+            detail=_about(name),
             words=" ".join(row.what for row in rows if row.event == name),
         )
         for name in names
@@ -80,6 +81,12 @@ def _events(rows: Sequence[HookRow], drill: NestedLists, do: Do, *, disabled: bo
         commands=(switch,),
         accept=(Command(key="enter", words="matchers", act=enter, when=lambda name: name in has_hooks),),
     )
+
+
+def _about(event: str) -> str:
+    """When an event comes, in a sentence."""
+    kind = EVENTS.get(event)
+    return "" if kind is None else (kind.__doc__ or "").partition("\n")[0]
 
 
 def _matchers(rows: Sequence[HookRow], drill: NestedLists, do: Do) -> ListPane[str]:

@@ -90,7 +90,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
 
 def _details(row: _Row, width: int) -> list[Line]:
     if isinstance(row, _Switch):
-        return paragraph("What turns out to matter is written down for later sessions.", width)
+        return paragraph("Saves facts for later sessions.", width)
     rows = [heading(row.name), *pair("file", row.path, width, column=8)]
     if not row.exists:
         return [*rows, (), *paragraph("Created when you open it.", width)]

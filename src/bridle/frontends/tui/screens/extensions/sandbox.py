@@ -15,9 +15,9 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 Mode = Literal["auto", "regular", "off"]
 
 _MODES: tuple[tuple[Mode, str, str], ...] = (
-    ("auto", "inside, without questions", "commands run inside the boundary and are not asked about"),
-    ("regular", "inside, with the usual questions", "commands run inside, and rules still decide"),
-    ("off", "no boundary", "commands run with all your rights, and rules decide"),
+    ("auto", "on, auto-allow", "sandboxed commands run without approval"),
+    ("regular", "on, with approvals", "commands run in the sandbox, with your permission rules"),
+    ("off", "off", "commands run unsandboxed, with your permission rules"),
 )
 
 

@@ -49,7 +49,7 @@ def context_lines(use: Breakdown, width: int) -> list[Line]:
     """The picture alone, as it is also printed."""
     rows = context_picture(use.categories, use.size, width, rows=3 if width < _NARROW else 8)
     if use.automatic and use.compact_at:
-        rows += paragraph(f"summed up automatically at {tokens(use.compact_at)}", width, MUTED)
+        rows += paragraph(f"auto-compacts at {tokens(use.compact_at)}", width, MUTED)
     return rows if use.counted else [*rows, *paragraph(_ESTIMATED, width, MUTED)]
 
 

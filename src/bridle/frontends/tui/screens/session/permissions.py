@@ -79,7 +79,7 @@ def permissions_view(data: Permissions, *, do: Do = nothing, tab: int = 0) -> Ta
 
 _MEANING: dict[Effect, str] = {
     "allow": "These calls run without a question.",
-    "ask": "These calls always ask, also where the mode would not.",
+    "ask": "These calls always need approval, in every mode.",
     "deny": "These calls are never made; this beats ask and allow.",
 }
 

@@ -29,7 +29,7 @@ def pins_view(ledger: Ledger, *, do: Do = nothing) -> TabbedView[Ledger]:
         details=_details,
         do=do,
         intro=lambda width: [*paragraph("Every summary of the conversation keeps these words.", width), ()],
-        empty="nothing is pinned; a pins something",
+        empty="nothing is pinned; press a to pin text",
         commands=(
             Command(
                 key="a",
@@ -42,7 +42,7 @@ def pins_view(ledger: Ledger, *, do: Do = nothing) -> TabbedView[Ledger]:
             Command(
                 key="d",
                 words="remove",
-                confirm="Let summaries forget this?",
+                confirm="Unpin this?",
                 act=lambda pin, _: RemovePin(pin.id) if pin else None,
             ),
         ),

@@ -20,6 +20,8 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.transcripts.cost import Work
 
 _COSTLIEST = 5
+_LEAST_SHARE = 5
+"""The window is the top of its plot when a fifth of it has been full, otherwise what was most."""
 _LONGEST_PROMPT = 60
 
 
@@ -79,17 +81,23 @@ def _timeline(used: SessionUsage, width: int) -> list[Line]:
     """How the window fills, what came from the cache, and what each prompt took."""
     rows: list[Line] = []
     if used.contexts and used.window:
-        most = max(used.window, *used.contexts)
+        highest = max(used.contexts)
+        # A window that is nearly empty would show a flat line.
+        most = max(used.window, highest) if highest * _LEAST_SHARE >= used.window else highest
         labels = (_short(most), "0")
         rows += [(), heading("context over time")]
-        rows += curve([float(each) for each in used.contexts], width, top=float(most), labels=labels)
+        if len(used.contexts) > 1:
+            rows += curve([float(each) for each in used.contexts], width, top=float(most), labels=labels)
         rows += paragraph(forecast_text(used.forecast), width, MUTED)
     if (rate := used.hit_rate) is not None and used.hit_rates:
         rows += [(), heading(f"cache hit rate {rate:.0%}")]
-        rows += curve(used.hit_rates, width, top=1.0, labels=("100%", "0%"), height=2)
+        if len(used.hit_rates) > 1:
+            rows += curve(used.hit_rates, width, top=1.0, labels=("100%", "0%"), height=2)
     if used.prompts:
-        rows += [(), heading("tokens per prompt"), _spark([float(p.tokens) for p in used.prompts], width)]
-        rows += [(), heading("$ per prompt")]
+        most_tokens, most_usd = max(p.tokens for p in used.prompts), max(p.usd for p in used.prompts)
+        rows += [(), heading(f"tokens per prompt, {_short(most_tokens)} at most")]
+        rows += [_spark([float(p.tokens) for p in used.prompts], width)]
+        rows += [(), heading(f"$ per prompt, {money(most_usd)} at most")]
         rows += [_spark([each.usd for each in used.prompts], width), *_costliest(used.prompts, width)]
     return rows
 
@@ -225,4 +233,4 @@ def _short(number: int) -> str:
 
 
 def _spent(usd: float, number: int) -> str:
-    return f"{money(usd)} · {_short(number)}" if number else money(usd)
+    return f"{money(usd)} · {tokens(number)}" if number else money(usd)

@@ -23,10 +23,10 @@ _SIGNS: Mapping[AgentState, tuple[str, str, str]] = {
     "running": ("◐", "accent", "At work"),
     "failed": ("✗", "error", "Failed"),
     "stopped": ("■", "warning", "Stopped"),
-    "skipped": ("⊘", "warning", "Gone on without"),
+    "skipped": ("⊘", "warning", "Skipped"),
     "waiting": ("○", "muted", "Waiting"),
     "done": ("✓", "success", "Done"),
-    "replayed": ("✓", "muted", "Known from before"),
+    "replayed": ("✓", "muted", "Reused"),
 }
 """In the order in which they are looked at."""
 _ORDER = {state: at for at, state in enumerate(_SIGNS)}
