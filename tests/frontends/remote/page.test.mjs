@@ -161,7 +161,7 @@ const checks = {
     assert.deepEqual(numbers, Array.from({ length: numbers.length }, (_, index) => numbers[0] + index));
   },
   async "a session that is over is not asked for again, and says why"() {
-    const lines = ['{"n":1,"epoch":"e","snapshot":{}}', '{"over":"The session is not shared any more."}', ""];
+    const lines = ['{"n":1,"epoch":"e","snapshot":{}}', '{"over":"Stopped sharing this session."}', ""];
     let asked = 0;
     const send = async () => {
       asked += 1;
@@ -171,7 +171,7 @@ const checks = {
     const connection = new Connection(token, "Page", { pause: 1, send });
     await connection.follow(room, { signal: new AbortController().signal, onLine() {}, onState: (...state) => states.push(state) });
     assert.equal(asked, 1);
-    assert.deepEqual(states.at(-1), ["ended", "The session is not shared any more.", true]);
+    assert.deepEqual(states.at(-1), ["ended", "Stopped sharing this session.", true]);
   },
   async "a session is started with one id however often the request is repeated"() {
     const bodies = [];

@@ -33,6 +33,9 @@ class FakeActions:
     def end(self, *, who: str) -> Mapping[str, Any]:
         return self._do("end", who)
 
+    def request(self, subtype: str, fields: Mapping[str, Any], *, who: str) -> Mapping[str, Any]:
+        return self._do(subtype, *(str(each) for each in fields.values()), who)
+
     def archive(self, *, who: str) -> Mapping[str, Any]:
         return self._do("archive", who)
 

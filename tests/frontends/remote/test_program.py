@@ -41,7 +41,7 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
         async with client.follow(shared_session) as stream:
             begun = (await stream.line())["snapshot"]
             assert begun["session"]["name"] == "my desk"
-            await terminal.until_text("Phone is connected, by remote control.")
+            await terminal.until_text("Phone connected through remote control.")
             await terminal.until_text("shared, 1 connected")
             await client.act(shared_session, do="prompt", text="say hello")
             await terminal.until_text("From Phone, by remote control:")
@@ -54,7 +54,7 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
             for wish in ("end", "archive"):
                 assert (await client.act(shared_session, do=wish)).status == 403
             await terminal.say("/remote-control off")
-            await terminal.until_text("not shared any more")
+            await terminal.until_text("Stopped sharing this session")
             while "over" not in (line := await stream.line()):
                 pass
             assert line["over"] == "The session is not shared any more."
@@ -145,7 +145,7 @@ async def test_sharing_that_is_turned_off_says_so_in_a_sentence(tmp_path: Path, 
         if not flags:
             await terminal.ready()
             await terminal.say("/remote-control")
-        await terminal.until_text("Sharing is turned off by the setting disableRemoteControl.")
+        await terminal.until_text("Sharing is disabled (disableRemoteControl).")
         assert _ADDRESS.search(terminal.emulator.text) is None
 
 

@@ -283,10 +283,10 @@ async def test_followers_of_a_session_that_is_over_get_everything_and_then_why()
     async with served() as made, made.client.follow(made.shared_session.id) as stream:
         await stream.line()
         made.shared_session.publish({"type": "system", "subtype": "status"})
-        made.shared_session.finish("The session is not shared any more.")
+        made.shared_session.finish("Stopped sharing this session.")
         await made.server.close()
         assert (await stream.line())["frame"]["subtype"] == "status"
-        assert await stream.line() == {"over": "The session is not shared any more."}
+        assert await stream.line() == {"over": "Stopped sharing this session."}
 
 
 async def test_names_of_clients_are_made_harmless():

@@ -226,15 +226,15 @@ DIALOGS: Sequence[Scene] = (
         Look("bash-always", DOWN * 2, ["Run a command?", "save to .claude/settings.local.json"]),
         Look("bash-always-for-all", TAB, ["Run a command?", "(shared"]),
         Look("bash-edit", DOWN, ["Run a command?", "❯ 5.", "to edit"]),
-        Look("bash-edited", "\r\r", ["1. Yes", "change the command first"]),
+        Look("bash-edited", "\r\r", ["1. Yes", "edit the command first"]),
         Look("bash-no", f"{DOWN}not that folder", ["Run a command?", "not that folder"]),
         Look("", UP * 5, ["❯ 1."]),
         Look("bash-why", "\x05", ["Run a command?", "ctrl+e less"]),
     ),
     _asked(
         "change it",
-        Look("edit", "", ["Change a file?", ARMED, "round("]),
-        Look("edit-session", DOWN, ["Change a file?", "❯ 2."]),
+        Look("edit", "", ["Edit a file?", ARMED, "round("]),
+        Look("edit-session", DOWN, ["Edit a file?", "❯ 2."]),
     ),
     _asked("write it", Look("write", "", ["Write a file?", ARMED, "cents"])),
     _asked(
@@ -248,8 +248,8 @@ DIALOGS: Sequence[Scene] = (
         Look("search", "", ["Search the web?", ARMED]),
         Look("search-always", DOWN * 2, ["Search the web?", "save to"]),
     ),
-    _asked("mend the notebook", Look("notebook", "", ["Change a notebook?", ARMED, "0.07"])),
-    _asked("book it", Look("mcp-call", "", ["Use book of", ARMED])),
+    _asked("mend the notebook", Look("notebook", "", ["Edit a notebook?", ARMED, "0.07"])),
+    _asked("book it", Look("mcp-call", "", ["Use book from", ARMED])),
     _asked(
         "begin a workflow",
         Look("workflow", "", ["Run a workflow?", "Reads every price list", ARMED]),
@@ -266,8 +266,8 @@ DIALOGS: Sequence[Scene] = (
         [
             Look("mode-of-edits", "\x1b[Z", ["accept edits on"]),
             Look("mode-of-plans", "\x1b[Z", ["plan mode"]),
-            Look("plan", "plan it\r", ["Carry out this plan?", "Round to cents", ARMED]),
-            Look("plan-no", UP, ["Carry out this plan?", "❯ 3."]),
+            Look("plan", "plan it\r", ["Approve this plan?", "Round to cents", ARMED]),
+            Look("plan-no", UP, ["Approve this plan?", "❯ 3."]),
         ]
     ),
 )
@@ -300,16 +300,16 @@ START: Sequence[Scene] = (
         Look("", ESC, ["Booked.", FOOT]),
     ),
     _passed(
-        Look("remember", "# windows face the sea\r", ["Remember this where?", ARMED]),
-        Look("", ESC, [FOOT], ["Remember this"]),
+        Look("remember", "# windows face the sea\r", ["Where do you want to save this?", ARMED]),
+        Look("", ESC, [FOOT], ["Where do you want"]),
     ),
     Scene(
         [Look("", "wait\r", ["It waits.", FOOT]), Look("tasks-running", "/tasks\r", ["Wait for the train"])]
     ),
     _passed(
         Look("page", "pay it\r", ["wants to open a page", ARMED]),
-        Look("cost-note", ESC, ["A note on cost", ARMED]),
-        Look("", ESC, ["Not paid.", FOOT], ["A note on cost"]),
+        Look("cost-note", ESC, ["─ Cost", ARMED]),
+        Look("", ESC, ["Not paid.", FOOT], ["─ Cost"]),
     ),
     _passed(
         Look("", "\x04", ["again to leave"]),
@@ -318,8 +318,8 @@ START: Sequence[Scene] = (
 )
 NETWORK: Sequence[Scene] = (
     _passed(
-        Look("network", "reach it\r", ["Reach registry.example?", ARMED]),
-        Look("network-no", UP, ["Reach registry.example?", "❯ 4."]),
+        Look("network", "reach it\r", ["Connect to registry.example?", ARMED]),
+        Look("network-no", UP, ["Connect to registry.example?", "❯ 4."]),
     ),
 )
 NETWORK_CALLS: Script = [

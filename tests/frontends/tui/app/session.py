@@ -18,6 +18,7 @@ QUIET = {
     "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "0",
     "CLAUDE_CODE_ENABLE_AWAY_SUMMARY": "0",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "BRIDLE_TITLES": "0",
 }
 """Nothing asks the model but the test."""
 

@@ -1,5 +1,6 @@
 """Panels that open at once while the model works, and agents that are steered from there."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ async def test_an_agent_is_opened_and_written_to_from_the_list_of_work(tmp_path:
         await terminal.until_text("Sent: the agent reads it at its next step.")
         terminal.type("\r")
         await terminal.until_text("❯ Dig the well.")
+        await terminal.until(lambda screen: re.search(r"[◐◓◑◒] Bash until", screen.text))
+        await terminal.until_text("dig the well · running")
+        terminal.type("mand the depth")
+        await terminal.until_text("message: and the depth")
+        terminal.type("\r")
+        await terminal.until_text("Sent: the agent reads it at its next step.")
+        terminal.type("s")
+        await terminal.until_text("Stop it and all that it started? y / n")
+        terminal.type("n")
+        await terminal.until_text("m message · s stop")
         terminal.type("q")
         await terminal.until_text("Background work")
         terminal.type("\x1b")
@@ -99,3 +110,37 @@ async def test_an_agent_is_opened_and_written_to_from_the_list_of_work(tmp_path:
         (terminal.program.project / "go").touch()
         await terminal.until_text("✓ general-purpose dig the well · completed")
         await terminal.until_text("└ Water at nine metres.")
+
+
+async def test_an_agent_is_stopped_from_its_conversation(tmp_path: Path):
+    agent = _calls(
+        "Agent",
+        "toolu_a",
+        description="dig the well",
+        prompt="Dig the well.",
+        subagent_type="general-purpose",
+        run_in_background=True,
+    )
+    script = [
+        step(agent, when="hand it over"),
+        step("It digs.", when="hand it over"),
+        step(_calls("Bash", "toolu_dig", command=_WAIT), when="Dig the well."),
+        step("Noted.", repeat=True),
+    ]
+    async with bridle(tmp_path, script, settings=_ALLOWED, size=(110, 32)) as terminal:
+        await terminal.ready()
+        await terminal.say("hand it over")
+        await terminal.until_text("1 agent (↓ to open)")
+        terminal.type("\x1b[B")
+        await terminal.until_text("general-purpose: dig the well")
+        terminal.type("\r")
+        await terminal.until_text("dig the well · running")
+        terminal.type("s")
+        await terminal.until_text("y / n")
+        terminal.type("y")
+        await terminal.until_text("Stopped: dig the well")
+        await terminal.until(lambda screen: "s stop" not in screen.text and "q close" in screen.text)
+        await terminal.until_text("■ interrupted while tools ran")
+        assert "[Request interrupted" not in terminal.emulator.text
+        terminal.type("q\x1b")
+        await terminal.until(lambda screen: not screen.is_alternate and "1 agent" not in screen.text)

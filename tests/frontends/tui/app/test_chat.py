@@ -2,10 +2,11 @@ import asyncio
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fakes.messages_server import fault, step
+from tests.fakes.messages_server import Received, Step, fault, step
 from tests.frontends.tui.app.session import Terminal, bridle
 
 _ARMED = "enter to choose"
@@ -151,7 +152,8 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path):
         terminal.type("\x1b[Z")
         await terminal.until_text("plan mode")
         terminal.type("\x1b[Z")
-        await terminal.until(lambda screen: "plan mode" not in screen.text)
+        # A tip above may name the mode; the row of the mode is the last one.
+        await terminal.until(lambda screen: "plan mode" not in screen.text.splitlines()[-1])
         assert "bypassed" not in terminal.emulator.text
 
 
@@ -181,10 +183,11 @@ async def test_a_note_is_kept_where_the_user_says(tmp_path: Path):
     async with bridle(tmp_path) as terminal:
         await terminal.ready()
         await terminal.say("# tabs, not spaces")
-        await terminal.until_text("Remember this where?")
+        await terminal.until_text("Where do you want to save this?")
+        assert "All my projects · ~/.claude/CLAUDE.md" in " ".join(terminal.emulator.text.split())
         await terminal.until_text(_ARMED)
         terminal.type("\r")
-        await terminal.until_text("kept in")
+        await terminal.until_text("saved to CLAUDE.md")
         assert (terminal.program.project / "CLAUDE.md").read_text() == "- tabs, not spaces\n"
 
 
@@ -415,6 +418,54 @@ async def test_the_transcript_opens_and_closes(tmp_path: Path):
         await terminal.until(lambda screen: not screen.is_alternate)
 
 
+async def test_the_transcript_and_a_resumed_conversation_show_calls_as_they_looked(tmp_path: Path):
+    session = "00000000-0000-4000-8000-000000000022"
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a.py").write_text("x = 1\ny = 2\n")
+    calls: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a.py"}},
+        {
+            "type": "tool_use",
+            "id": "c2",
+            "name": "Edit",
+            "input": {"file_path": "a.py", "old_string": "y = 2", "new_string": "y = 3"},
+        },
+    ]
+    flags = ("--session-id", session, "--permission-mode", "acceptEdits")
+    async with bridle(tmp_path, [step(calls[0]), step(calls[1]), step("Edited.")], *flags) as terminal:
+        await terminal.ready()
+        await terminal.say("edit it")
+        await terminal.until_text("Edited.")
+        terminal.type("\x0f")
+        await terminal.until(lambda screen: screen.is_alternate and "2 + y = 3" in screen.text)
+        assert "It now reads" not in terminal.emulator.text
+        terminal.type("q")
+        await terminal.until(lambda screen: not screen.is_alternate)
+    async with bridle(tmp_path, (), "--resume", session) as terminal:
+        await terminal.until_text("Edited.")
+        assert "2 + y = 3" in terminal.emulator.text and "2 - y = 2" in terminal.emulator.text
+
+
+async def test_a_conversation_that_cannot_be_compacted_says_so_once(tmp_path: Path):
+    async with bridle(tmp_path) as terminal:
+        await terminal.ready()
+        await terminal.say("/compact")
+        await terminal.until_text("✗ Could not compact the conversation: there is nothing to compact yet.")
+        assert terminal.emulator.text.count("nothing to compact") == 1
+
+
+async def test_a_prompt_that_does_not_fit_says_how_long_it_is(tmp_path: Path):
+    async with bridle(tmp_path, size=(100, 30)) as terminal:
+        await terminal.ready()
+        terminal.type(b"\x1b[200~" + b"word after word\n" * 400_000 + b"\x1b[201~")
+        await terminal.until_text("[Pasted text #1")
+        terminal.type("\r")
+        await terminal.until_text("The prompt is too long")
+        text = " ".join(terminal.emulator.text.split())
+        assert "Save the text to a file and mention the file with @." in text
+        assert "compact" not in text
+
+
 async def test_the_terminal_is_told_what_goes_on(tmp_path: Path):
     async with bridle(tmp_path, [step("Hi.")]) as terminal:
         await terminal.ready()
@@ -513,3 +564,24 @@ async def test_a_suggested_prompt_is_taken_with_tab(tmp_path: Path):
         await terminal.until_text("❯ fix the tests")
         terminal.type("\t!")
         await terminal.until_text("❯ fix the tests!")
+
+
+async def test_a_suggested_prompt_is_sent_with_enter_and_answered_from_what_was_made_ahead(tmp_path: Path):
+    def answer(request: Received) -> Step:
+        asked = request.body
+        if "2 to 12 words" in json.dumps(asked["system"]):
+            return step("NONE" if "All fixed." in json.dumps(asked["messages"]) else "fix the tests")
+        return step("All fixed." if "fix the tests" in json.dumps(asked["messages"]) else "They fail.")
+
+    settings = {"bridleSpeculation": True}
+    script = [answer] * 9
+    async with bridle(
+        tmp_path, script, settings=settings, CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION="1"
+    ) as terminal:
+        await terminal.ready()
+        await terminal.say("run the tests")
+        await terminal.until_text("❯ fix the tests")
+        terminal.type("\r")
+        await terminal.until_text("All fixed.")
+        made = [body for body in terminal.asked if len(body["messages"]) == 3]
+        assert len(made) == 1 and made[0]["messages"][-1]["content"][0]["text"] == "fix the tests"

@@ -89,10 +89,10 @@ async def test_a_compaction_is_reported_looked_at_and_taken_back(tmp_path: Path)
     async with bridle(tmp_path) as terminal:
         await _with_two_results(terminal)
         await terminal.say("/pin The port is 8081.")
-        await terminal.until_text("Kept through every compaction")
+        await terminal.until_text("Pinned")
         terminal.server.script([step("<summary>Two files were read.</summary>")])
         await terminal.say("/compact keep the names")
-        await terminal.until_text("/uncompact takes it back")
+        await terminal.until_text("undo with /uncompact")
         report = terminal.emulator.text
         assert "Compacted" in report and "• 2 results of Read:" in report and "tokens" in report
         assert "keep the names" in json.dumps(terminal.asked[-1])
@@ -106,7 +106,7 @@ async def test_a_compaction_is_reported_looked_at_and_taken_back(tmp_path: Path)
         await terminal.until_text("● The port is 8081.")
         await _closed(terminal)
         await terminal.say("/uncompact")
-        await terminal.until_text("as it was before the compaction")
+        await terminal.until_text("Undid the compaction. Later messages were dropped")
         assert "long line" in await _sent_next(terminal, "and then")
 
 
@@ -122,7 +122,7 @@ async def test_pins_are_added_and_removed_on_their_screen(tmp_path: Path):
         terminal.type("Never push to main.\r")
         await terminal.until_text("› ● Never push to main.")
         terminal.type("d")
-        await terminal.until_text("Let summaries forget this?")
+        await terminal.until_text("Unpin this?")
         terminal.type("y")
         await terminal.until_text("nothing is pinned")
 
@@ -135,7 +135,7 @@ async def test_the_window_is_shown_with_every_part_of_it(tmp_path: Path):
         (skill / "SKILL.md").write_text("---\nname: bake\ndescription: Bakes bread.\n---\nBake.\n")
         await _with_two_results(terminal)
         await terminal.say("/context")
-        await terminal.until_text("summed up automatically at")
+        await terminal.until_text("auto-compacts at")
         shown = terminal.emulator.text.lower()
         for part in ("system prompt", "tools", "memory", "skills", "messages", "free"):
             assert part in shown

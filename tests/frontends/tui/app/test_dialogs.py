@@ -159,7 +159,7 @@ def test_an_unchanged_command_says_how_to_run_it():
     assert _press(dialog, "\r") is None
     assert "Edit the command: git push --force" in _shown(dialog)
     assert _press(dialog, "\r") is None
-    assert "change the command first, or choose 1" in _shown(dialog)
+    assert "edit the command first, or choose 1" in _shown(dialog)
 
 
 @pytest.mark.parametrize("letter", "y1n")
@@ -183,6 +183,15 @@ def test_each_choice_grants_one_thing():
     for key, update in (("2", folder), ("3", edits), ("4", {**RULE, "destination": "session"})):
         assert _press(bash("x", suggestions=(RULE, folder, edits)), key) == Permitted(updates=(update,))
     assert _press(dialog, "5\r") == Permitted(updates=(kept,))
+
+
+def test_read_only_uses_of_a_program_are_offered_together():
+    rule = {**RULE, "rules": [{"toolName": "Bash", "ruleContent": "gh:read-only"}]}
+    dialog = bash("gh pr list", suggestions=(rule,))
+    shown = _shown(dialog)
+    assert "2. Yes, and allow read-only gh commands this session" in shown
+    assert "3. Yes, and don't ask again for read-only gh commands" in shown
+    assert _press(dialog, "3") == Permitted(updates=(rule,))
 
 
 def test_nothing_is_always_allowed_that_rules_alone_cannot_allow():
@@ -273,7 +282,7 @@ def test_the_input_of_a_server_tool_is_shown():
         call_id="m", tool="mcp__db__query", input={"sql": "DROP TABLE a", "limit": 3}, reason="mcp"
     )
     shown = _shown(PermissionDialog(CallPreview(question, "/proj")))
-    assert "Use query of the server db?" in shown
+    assert "Use query from db?" in shown
     assert "sql: DROP TABLE a" in shown and "limit: 3" in shown
 
 
@@ -282,7 +291,7 @@ def test_a_question_says_which_teammate_asks():
         call_id="m", tool="Bash", input={"command": "ls"}, reason="r", agent_id="a1", asker="ann"
     )
     assert "ann: Run a command?" in _shown(PermissionDialog(CallPreview(question, "/proj")))
-    assert "ann: Reach far.example?" in _shown(
+    assert "ann: Connect to far.example?" in _shown(
         consent.reach_host(NetworkQuestion(host="far.example", port=1, asker="ann"))
     )
 
@@ -303,7 +312,7 @@ def test_a_plan_of_an_agent_begins_no_new_conversation_of_the_user():
     assert _press(_plan(asker="ann"), "1").choice == "accept_edits"
     assert _press(_plan(asker="ann"), "2").choice == "ask_each"
     shown = _shown(_plan(asker="ann"))
-    assert "ann: Carry out this plan?" in shown and "new conversation" not in shown
+    assert "ann: Approve this plan?" in shown and "new conversation" not in shown
 
 
 def test_a_plan_has_four_answers():

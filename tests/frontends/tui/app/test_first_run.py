@@ -13,7 +13,7 @@ _MODELS = {"/v1/models": {"data": [{"id": "m"}]}}
 
 
 async def _menu(terminal: Terminal) -> None:
-    await terminal.until(lambda screen: "choose how to start" in screen.text and "to choose" in screen.text)
+    await terminal.until(lambda screen: "Choose how to start" in screen.text and "to choose" in screen.text)
 
 
 def _number(terminal: Terminal, words: str) -> str:
@@ -35,7 +35,7 @@ async def test_a_pasted_key_is_hidden_tested_saved_and_used(tmp_path: Path):
     ):
         await _menu(terminal)
         terminal.type("1")
-        await terminal.until_text("it is not shown")
+        await terminal.until_text("(hidden)")
         terminal.type(b"\x1b[200~gsk_secret-key\n\x1b[201~")
         await terminal.until_text("vendor: Groq")
         terminal.type("\r")
@@ -54,7 +54,7 @@ async def test_a_key_that_is_refused_is_not_saved_and_the_menu_stays(tmp_path: P
     ):
         await _menu(terminal)
         terminal.type("1")
-        await terminal.until_text("it is not shown")
+        await terminal.until_text("(hidden)")
         terminal.type("gsk_wrong\r")
         await terminal.until_text("did not accept the key (401)")
         assert not (terminal.program.home / ".claude" / "bridle" / "credentials.json").exists()

@@ -117,7 +117,7 @@ async def test_a_question_that_no_one_answers_is_counted_down_and_left(tmp_path:
         await terminal.ready()
         await terminal.say("paint it")
         await terminal.until_text("Which colour?")
-        await terminal.until_text("until work continues without an answer")
+        await terminal.until_text("until bridle continues without an answer")
         await terminal.until_text("On with it.")
         assert "decide yourself" in json.dumps(terminal.asked[-1])
 
@@ -128,7 +128,7 @@ async def test_what_is_ticked_is_sent_when_the_time_is_over(tmp_path: Path):
     ) as terminal:
         await terminal.ready()
         await terminal.say("paint it")
-        await terminal.until_text("to tick")
+        await terminal.until_text("to select")
         terminal.type(" ")
         await terminal.until_text("On with it.")
         assert "→ red" in terminal.asked[-1]["messages"][-1]["content"][0]["content"]
@@ -289,7 +289,7 @@ async def test_the_focus_view_shows_prompts_and_answers_alone(tmp_path: Path):
         await terminal.until_text("There.")
         assert "Looking." in terminal.emulator.text and "made-by-bash" not in terminal.emulator.text
         await terminal.say("/focus")
-        await terminal.until_text("The focus view is off.")
+        await terminal.until_text("Focus view is off.")
         await terminal.say("once more")
         await terminal.until_text("Over.")
         assert "made-by-bash" in terminal.emulator.text

@@ -54,6 +54,19 @@ def test_what_began_later_waits_for_what_began_before():
     assert page.written[-1] == "● Meanwhile."
 
 
+def test_an_empty_row_stands_around_a_call_with_something_below_it():
+    page = _Page()
+    for name, output in (("a", "x"), ("b", "y")):
+        page.live.start_call(name, "Bash", {"command": name})
+        _finish(page.live, name, {"stdout": output, "stderr": ""})
+    for name in ("c", "d"):
+        page.live.start_call(name, "Skill", {"skill": name})
+        _finish(page.live, name)
+    assert page.written == [
+        "✓ Bash a", "  └ x", "", "✓ Bash b", "  └ y", "", "✓ Skill c", "✓ Skill d",
+    ]  # fmt: skip
+
+
 def test_calls_that_only_look_are_put_together_when_the_next_thing_begins():
     page = _Page()
     for name in ("a", "b"):

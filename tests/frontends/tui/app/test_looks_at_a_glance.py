@@ -27,7 +27,15 @@ async def test_the_welcome_names_model_key_folder_the_last_conversation_and_a_ti
         text = "\n".join(terminal.emulator.everything)
         assert re.search(r"● Fixed\.\n\nResume with: bridle --resume", text)
     async with bridle(tmp_path) as terminal:
-        await terminal.until_text("Now: fix the discount · /resume continues it")
+        await terminal.until_text("Just now: fix the discount · /resume continues it")
+
+
+async def test_a_welcome_in_a_narrow_window_is_whole(tmp_path: Path):
+    async with bridle(tmp_path, size=(40, 14)) as terminal:
+        await terminal.until_text("Tip: ")
+        rows = terminal.emulator.rows
+        assert re.fullmatch(r"bridle \S+ · claude-sonnet-5-5", rows[0])
+        assert not any("…" in row for row in rows if row.startswith(("bridle", "Tip")))
 
 
 async def test_prompts_and_changes_stand_on_bands_as_wide_as_the_window(tmp_path: Path):
@@ -53,12 +61,14 @@ async def test_progress_shows_its_last_state_and_commands_keep_their_colours(tmp
         place = next((at for at, row in enumerate(screen.rows) if row.strip() == "red"), None)
         return place is not None and screen.color(place, 4).fg not in ("default", "white")
 
+    def shows_last_step(screen: Emulator) -> bool:
+        return [row.strip(" └") for row in screen.rows if "step" in row][1:] == ["step 3"]
+
     async with bridle(tmp_path, script, settings=_ALLOWED, size=(100, 30)) as terminal:
         await terminal.ready()
         await terminal.say("print it")
         await terminal.until_text("● Printed.")
-        assert [row.strip(" └") for row in terminal.emulator.rows if "step" in row][1:] == ["step 3"]
-        assert is_red(terminal.emulator)
+        await terminal.until(lambda screen: shows_last_step(screen) and is_red(screen))
         assert b"\x1b]0;title" not in terminal.output
         result = terminal.asked[-1]["messages"][-1]["content"][0]["content"]
         assert "\x1b" not in str(result) and "step 1" not in str(result)
@@ -75,6 +85,7 @@ async def test_who_is_read_to_hears_no_prompt_between_sentences_and_no_status_ro
         said = rows[next(at for at, row in enumerate(rows) if "First." in row) :]
         assert said == ["● First.", "Second.", "code", "more", "Last.", "❯"]
         assert not any("sonnet-5-5 ·" in row for row in rows)
+        assert not any("for keys" in row for row in rows[rows.index("❯ read to me") + 1 :])
 
 
 async def test_a_colour_marks_the_lines_around_the_prompt(tmp_path: Path):
@@ -82,7 +93,7 @@ async def test_a_colour_marks_the_lines_around_the_prompt(tmp_path: Path):
         await terminal.ready()
         before = terminal.emulator.color(terminal.emulator.cursor[0] - 1, 0).fg
         await terminal.say("/color blue")
-        await terminal.until_text("The color of this session is blue.")
+        await terminal.until_text("Set the session color to blue.")
         await terminal.until(lambda screen: screen.color(screen.cursor[0] - 1, 0).fg != before)
 
 

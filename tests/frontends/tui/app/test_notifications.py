@@ -55,6 +55,7 @@ async def test_a_hook_hears_that_somebody_is_waited_for(tmp_path: Path):
 
 async def test_the_window_is_named_after_the_conversation(tmp_path: Path):
     async with bridle(tmp_path, [step("Hi.")]) as terminal:
+        await terminal.until_written("\x1b]0;project · bridle".encode())
         await terminal.ready()
         await terminal.say("mend the login")
         await terminal.until_written(b"\x1b]0;mend the login")

@@ -125,12 +125,12 @@ async def test_plugins_and_marketplaces_are_added_switched_and_removed(tmp_path:
 async def test_the_sandbox_is_turned_on_changed_and_turned_off(tmp_path: Path):
     async with bridle(tmp_path, size=(100, 30)) as terminal:
         await terminal.ready()
-        await _open(terminal, "/sandbox", "› ✓ no boundary")
+        await _open(terminal, "/sandbox", "› ✓ off")
         terminal.type(f"{_UP}\r")
-        await terminal.until_text("› ✓ inside, with the usual questions")
+        await terminal.until_text("› ✓ on, with approvals")
         assert _local(terminal)["sandbox"] == {"enabled": True, "autoAllowBashIfSandboxed": False}
         terminal.type(f"{_UP}\r")
-        await terminal.until_text("› ✓ inside, without questions")
+        await terminal.until_text("› ✓ on, auto-allow")
         assert _local(terminal)["sandbox"] == {"enabled": True, "autoAllowBashIfSandboxed": True}
         terminal.type(_TAB)
         await terminal.until_text("never run outside")
@@ -138,9 +138,9 @@ async def test_the_sandbox_is_turned_on_changed_and_turned_off(tmp_path: Path):
         await terminal.until_text("› ✓ never run outside")
         assert _local(terminal)["sandbox"]["allowUnsandboxedCommands"] is False
         terminal.type("\x1b[Z")
-        await terminal.until_text("inside, without questions")
+        await terminal.until_text("on, auto-allow")
         terminal.type(f"{_UP}\r")
-        await terminal.until_text("› ✓ no boundary")
+        await terminal.until_text("› ✓ off")
         assert _local(terminal)["sandbox"]["enabled"] is False
 
 

@@ -29,7 +29,7 @@ async def test_enter_on_edit_the_command_never_runs_the_original(tmp_path: Path)
         terminal.type("\r")
         await terminal.until_text("Edit the command: touch original")
         terminal.type("\r")
-        await terminal.until_text("change the command first")
+        await terminal.until_text("edit the command first")
         terminal.type("\x15touch changed\r")
         await terminal.until_text("Done.")
         project = terminal.program.project
@@ -50,7 +50,10 @@ async def test_a_changed_command_is_what_screen_transcript_and_model_see(tmp_pat
         assert "edited-by-user" not in terminal.emulator.text
         (result,) = terminal.asked[-1]["messages"][-1]["content"]
         text = result["content"] if isinstance(result["content"], str) else result["content"][0]["text"]
-        assert "The user changed the command" in text and text.count("replaced") == 2
+        assert (
+            "The user edited the command before approving it. The command that ran" in text
+            and text.count("replaced") == 2
+        )
         terminal.type(_TRANSCRIPT)
         await terminal.until_text("close")
         await terminal.until(lambda screen: "Bash echo replaced" in screen.text)

@@ -31,7 +31,7 @@ def _script(folder: Path, *after: Any) -> list[Any]:
 async def _hand_in(terminal: Terminal) -> None:
     await terminal.ready()
     await terminal.say("rename it")
-    await terminal.until_text("Carry out this plan?")
+    await terminal.until_text("Approve this plan?")
     await terminal.until_text("enter to choose")
     assert "1. Rename it." in terminal.emulator.text
 
@@ -43,6 +43,22 @@ async def _session_rules(terminal: Terminal) -> None:
 
 def _is_left(foot: str, shown: str) -> bool:
     return "plan mode" not in foot and shown in foot
+
+
+async def test_planning_is_agreed_to_and_shown_in_the_words_of_people(tmp_path: Path):
+    script = [step(_use("EnterPlanMode")), step("I look around."), step("More.")]
+    async with bridle(tmp_path, script, size=(100, 30)) as terminal:
+        await terminal.ready()
+        await terminal.say("plan it")
+        await terminal.until_text("enter to choose")
+        asked = terminal.emulator.text
+        assert "Enter plan mode?" in asked and "Nothing is changed until you agree to it." in asked
+        assert "(no input)" not in asked and "$EDITOR" not in asked
+        terminal.type("1")
+        await terminal.until_text("I look around.")
+        shown = terminal.emulator.text
+        assert "✓ Plan mode\n  └ nothing is changed until you agree to a plan" in shown
+        assert "Make no changes now" not in shown
 
 
 @pytest.mark.parametrize(("key", "shown"), [("1", "accept edits on"), ("2", "")])

@@ -29,6 +29,7 @@ async def test_who_does_not_agree_to_bypassing_leaves(tmp_path: Path):
         terminal.type("\r")
         assert await terminal.ended() == 1
         assert terminal.settings() == terminal.before
+        await terminal.until_written(b"Permissions were not bypassed, so nothing was started.")
 
 
 async def test_a_server_of_the_project_is_started_only_with_approval(tmp_path: Path):
@@ -53,7 +54,7 @@ async def test_an_import_from_outside_the_project_is_asked_about_once(
     (tmp_path / "shared.md").write_text("Always use tabs.\n")
     (tmp_path / "project" / "CLAUDE.md").write_text("@../shared.md\n")
     async with bridle(tmp_path, [step("Hi.")]) as terminal:
-        await terminal.until_text("Imports from outside project")
+        await terminal.until_text("Allow imports from outside project")
         await terminal.until_text(_ARMED)
         assert "shared.md" in "".join(terminal.emulator.rows)
         terminal.type(keys)

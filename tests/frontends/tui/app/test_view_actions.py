@@ -261,7 +261,7 @@ async def test_what_goes_wrong_while_a_view_is_open_is_told(tmp_path: Path):
         terminal.type("/no/such/folder\r")
         terminal.type("\r")
         await _closed(terminal)
-        await terminal.until_text("There is no folder /no/such/folder.")
+        await terminal.until_text("Folder /no/such/folder does not exist.")
 
 
 @pytest.mark.parametrize("command", ["/agents", "/hooks", "/mcp", "/skills", "/doctor", "/status", "/diff"])

@@ -98,6 +98,8 @@ async def test_commands_in_the_background_are_counted_and_arrow_down_opens_them(
         await terminal.until_text("Wait for it")
         terminal.type("\x1b")
         await terminal.until(lambda screen: not screen.is_alternate)
+        assert not any("/tasks" in row for row in terminal.emulator.everything)
+        assert b"/tasks" not in b"".join(re.findall(rb"\x1b\][02];([^\x07\x1b]*)", terminal.output))
         (terminal.program.project / "go").touch()
         await terminal.until(lambda screen: "1 shell" not in screen.text)
         await terminal.until_text("✓ Wait for it · completed")
@@ -149,7 +151,7 @@ async def test_the_time_of_a_turn_is_counted_without_the_time_at_its_questions(t
         await terminal.until(lambda _: time.monotonic() - asked > 1)
         answered = time.monotonic()
         terminal.type("1")
-        await terminal.until_text("stopped at the limit of steps")
+        await terminal.until_text("stopped at the turn limit")
         await terminal.until(lambda screen: _seconds(screen) is not None)
         # What was seen of the question is a part of its time: the rest cannot be longer than this.
         most = time.monotonic() - sent - (answered - asked)
@@ -160,6 +162,34 @@ def _seconds(screen: Emulator) -> float | None:
     """The time in the row at the end of a turn."""
     found = re.search(r"^· ([\d.]+) s\b", screen.text, re.MULTILINE)
     return None if found is None else float(found[1])
+
+
+async def test_a_prompt_that_waits_names_the_key_that_takes_it_back(tmp_path: Path):
+    script = [step(_calls("Bash", "toolu_b", command=_WAIT)), step("Gone through."), step("Later.")]
+    async with bridle(tmp_path, script, settings=_ALLOWED) as terminal:
+        await terminal.ready()
+        await terminal.say("wait for it")
+        await terminal.until_text("esc to interrupt")
+        await terminal.say("and then this")
+        await terminal.until_text("⧗ and then this (↑ to edit)")
+        terminal.type("\x1b[A")
+        await terminal.until_text("❯ and then this")
+        (terminal.program.project / "go").touch()
+        await terminal.until_text("Gone through.")
+
+
+async def test_what_a_key_did_is_told_below_the_input_and_not_in_the_conversation(tmp_path: Path):
+    async with bridle(tmp_path, size=(100, 20)) as terminal:
+        await terminal.ready()
+        terminal.type("\x14")
+        await terminal.until(
+            lambda screen: screen.rows[-1].endswith("no open tasks") or "no open tasks" in screen.text
+        )
+        terminal.type("\x1bt")
+        await terminal.until_text("thinking is off from the next prompt on")
+        await terminal.until(lambda screen: "no open tasks" not in screen.text)
+        row = next(row for row in terminal.emulator.rows if "thinking is off" in row)
+        assert row.startswith("sonnet-5-5")
 
 
 async def test_the_spinner_says_what_goes_on(tmp_path: Path):

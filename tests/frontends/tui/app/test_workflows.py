@@ -106,7 +106,7 @@ async def test_a_run_is_paused_gone_on_with_stopped_and_resumed(tmp_path: Path):
         await _watch(terminal)
         terminal.type("p")
         await terminal.until_text("‖ dig-all")
-        await terminal.until_text("is paused: agents at work finish, no further one begins.")
+        await terminal.until_text("Paused ")
         terminal.type("r")
         await terminal.until_text("◐ dig-all")
         _finish(terminal, "well")
@@ -117,13 +117,13 @@ async def test_a_run_is_paused_gone_on_with_stopped_and_resumed(tmp_path: Path):
         await terminal.until_text("◐ dig-all")
         terminal.type("xy")
         await terminal.until_text("■ dig-all")
-        await terminal.until_text("is stopped;")
+        await terminal.until_text("Stopped ")
         began = _begun(terminal)
         terminal.server.script(
             [step("The pit is dug now.", when="Dig the pit."), step("So be it.", repeat=True)]
         )
         terminal.type("r")
-        await terminal.until_text("with 1 results known from before")
+        await terminal.until_text("reusing 1 result")
         await terminal.until_text("✓ dig-all")
         assert _begun(terminal)[len(began) :] == ["pit"]
 
@@ -141,7 +141,7 @@ async def test_one_agent_is_restarted_and_another_gone_on_without(tmp_path: Path
     async with _at_work(tmp_path) as terminal:
         await _go_on_without_the_pit(terminal)
         await terminal.until_text("Agent 2 (dig pit) is skipped.")
-        await terminal.until_text("Gone on without")
+        await terminal.until_text("Skipped")
         terminal.server.script([step("Dug at once.", when="Dig the well."), step("So be it.", repeat=True)])
         terminal.type("\x1b[H")
         await terminal.until_text("› ◐ dig well")
@@ -153,7 +153,7 @@ async def test_one_agent_is_restarted_and_another_gone_on_without(tmp_path: Path
 async def test_an_agent_that_was_left_out_is_begun_anew_while_the_other_works(tmp_path: Path):
     async with _at_work(tmp_path) as terminal:
         await _go_on_without_the_pit(terminal)
-        await terminal.until_text("Gone on without")
+        await terminal.until_text("Skipped")
         terminal.server.script(
             [
                 step("The pit is dug now.", when="Dig the pit."),
@@ -179,7 +179,7 @@ async def test_a_script_is_saved_as_a_command_and_run_from_the_list(tmp_path: Pa
         terminal.type("\r")
         await terminal.until_text("for me in every project")
         terminal.type("\r")
-        await terminal.until_text("Saved as")
+        await terminal.until_text("Saved to")
         assert saved.read_text() == _SCRIPT
         await terminal.until_text("/dig-all")
         saved.write_text("changed")
@@ -192,7 +192,7 @@ async def test_a_script_is_saved_as_a_command_and_run_from_the_list(tmp_path: Pa
         terminal.type("s\r\r")
         await terminal.until_text("Replace it?")
         terminal.type("y")
-        await terminal.until_text("Saved as")
+        await terminal.until_text("Saved to")
         assert saved.read_text() == _SCRIPT
         await terminal.until(lambda screen: re.search(r"  · /dig-all +project", screen.text))
         terminal.type(_DOWN)

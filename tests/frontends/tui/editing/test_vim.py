@@ -35,6 +35,23 @@ def _state(vim: Vim) -> str:
 
 
 @table(
+    ("keys", "left"),
+    [
+        ("wcwX Y\x1bu", "one |two three"),
+        ("cwA\x1bwcwB\x1bu", "A |two three"),
+        ("cwA\x1bwcwB\x1buu", "|one two three"),
+        ("cwA\x1bw.u", "A |two three"),
+        ("ofour five\x1bu", "one two thre|e"),
+        ("A four\x1bxu", "one two three fou|r"),
+    ],
+)
+def test_a_change_is_undone_with_what_was_typed_for_it(keys: str, left: str):
+    vim = _vim("one two three")
+    _type(vim, keys)
+    assert _state(vim) == left
+
+
+@table(
     ("before", "keys", "after"),
     [
         ("|one two three", "w", "one |two three"),

@@ -85,7 +85,7 @@ def test_hints_name_the_keys_that_count():
     keymap = default_keymap()
     assert keymap.label("chat:killAgents") == "ctrl+x ctrl+k"
     assert keymap.label("chat:cancel") == "esc"
-    assert keymap.label("voice:pushToTalk") == ""
+    assert keymap.label("voice:pushToTalk") == "space"
     assert display(("shift+up",)) == "shift+↑"
 
 

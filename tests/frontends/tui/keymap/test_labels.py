@@ -66,8 +66,8 @@ def test_the_themes_name_and_obey_the_users_keys(tmp_path: Path):
 
 def test_the_models_name_and_obey_the_users_keys(tmp_path: Path):
     row = offered("a", efforts=("low", "high"))
-    shown = Showing(ModelView([row], current="a"), keymap=_keys(tmp_path))
-    assert "alt+a use and save · ← f5 effort · alt+s this session only" in shown.text
+    shown = Showing(ModelView([row], current="a"), 120, keymap=_keys(tmp_path))
+    assert "alt+a use and save · / search · ← f5 effort · alt+s this session only" in shown.text
     closed = shown.press("f5", "s", "alt+s").closed
     assert closed is not None
     assert (closed.value.effort, closed.value.session_only) == ("low", True)

@@ -15,7 +15,7 @@ from tests.frontends.tui.render.strategies import assert_sound, nasty_text, widt
 _TOOLS = (
     "Bash", "Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep", "WebFetch", "WebSearch", "TodoWrite",
     "TaskCreate", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop", "AskUserQuestion", "Agent", "Task",
-    "Skill", "ExitPlanMode", "Advisor", "mcp__github__search", "mcp__", "Unheard",
+    "Skill", "ExitPlanMode", "EnterPlanMode", "Advisor", "mcp__github__search", "mcp__", "Unheard",
 )  # fmt: skip
 _STATES: tuple[State, ...] = ("waiting", "running", "done", "failed", "denied", "interrupted")
 
@@ -87,7 +87,7 @@ def test_running_command_shows_its_newest_lines_and_how_long_it_takes():
 
 def test_background_command_tells_its_id():
     call = _call("Bash", {"stdout": "", "stderr": "", "backgroundTaskId": "b12"}, command="sleep 9")
-    assert _shown(call) == ["✓ Bash sleep 9 · background", "  └ runs in the background"]
+    assert _shown(call) == ["✓ Bash sleep 9", "  └ runs in the background"]
 
 
 def test_silent_command_says_so():

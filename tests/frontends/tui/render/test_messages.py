@@ -80,7 +80,7 @@ def test_turns_end_with_what_they_took():
     ]
     assert (
         _texts(messages.turn_summary(_outcome(reason="max_turns"), 70, seconds=65))[0]
-        == "! stopped at the limit of steps"
+        == "! stopped at the turn limit"
     )
 
 
@@ -114,6 +114,17 @@ def test_an_agent_is_named_and_says_first_what_it_found():
 def test_spinner_tells_how_long_and_how_to_stop():
     line = text_of(spinner_line(70, frame=3, seconds=42, verb="Testing", output_tokens=1_234))
     assert line == "◒ Testing… (42 s · ↓ 1.2k tokens · esc to interrupt)"
+
+
+def test_the_key_that_stops_is_the_last_fact_that_a_narrow_spinner_gives_up():
+    def shown(width: int) -> str:
+        return text_of(
+            spinner_line(width, frame=3, seconds=42, verb="Testing", output_tokens=1_234, note="hook")
+        )
+
+    assert shown(52) == "◒ Testing… (42 s · ↓ 1.2k tokens · esc to interrupt)"
+    assert shown(40) == "◒ Testing… (42 s · esc to interrupt)"
+    assert shown(32) == "◒ Testing… (esc to interrupt)"
 
 
 def test_status_line_gives_up_what_matters_least():

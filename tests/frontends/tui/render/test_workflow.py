@@ -102,12 +102,12 @@ def test_a_script_in_a_file_is_shown_with_its_place(tmp_path: Path):
     assert "Reviews every module" in shown.text and "script: audit.js, 6 lines" in shown.text
     assert "6 return await agent('Read it.')" in shown.press("4").text
     gone = Showing(_dialog({"scriptPath": "gone.js"}, script=str(tmp_path / "gone.js"), cwd=str(tmp_path)))
-    assert "gone.js" in gone.text and "which cannot be read" in gone.text
-    assert "Read the whole script" not in gone.text
+    assert "gone.js" in gone.text and "not readable" in gone.text
+    assert "Show the full script" not in gone.text
 
 
 def test_a_script_that_says_nothing_of_itself_is_marked():
-    assert "It does not say what it does" in Showing(_dialog({"script": "agent('x')"})).text
+    assert "It has no description" in Showing(_dialog({"script": "agent('x')"})).text
 
 
 def test_a_script_may_be_changed_first_and_a_yes_be_kept():

@@ -17,7 +17,7 @@ _STATUS = StatusFacts(
         ("", (("version", "1.2.3"), ("session", "fix the login page"), ("folder", "/proj/app"))),
         ("Model", (("model", "claude-sonnet"), ("effort", "high"))),
     ),
-    problems=("settings.json: colour is no key that bridle knows",),
+    problems=("settings.json: colour is an unknown setting",),
 )
 _SETTINGS = (
     SettingRow(
@@ -46,7 +46,7 @@ _SETTINGS = (
     SettingRow(key="language", kind="text", value=None),
     SettingRow(key="claudeMdExcludes", kind="list", value=["a"]),
     SettingRow(key="sandbox.fast", kind="switch", value=True, source="policySettings"),
-    SettingRow(key="voice", kind="switch", value=None, no_effect="bridle has no dictation"),
+    SettingRow(key="voice", kind="switch", value=None, no_effect="not in this version"),
 )
 _DATA = Config(status=_STATUS, settings=_SETTINGS, usage=lambda width: [line("cost $1.25"[:width])])
 
@@ -166,4 +166,4 @@ def test_the_tabs_lead_to_status_and_usage():
     shown = _shown().press("tab")
     assert "cost $1.25" in shown.text
     assert "fix the login page" in shown.press("tab").text
-    assert "colour is no key" in shown.text
+    assert "colour is an unknown setting" in shown.text

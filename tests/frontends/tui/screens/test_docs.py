@@ -27,6 +27,13 @@ def test_screens():
     assert_screens("docs-page", _docs("keys").view)
 
 
+def test_the_changelog_begins_with_what_is_new():
+    text = f"# Changelog\n\nWhat a changelog is.\n\n## [Unreleased]\n\n- Newest.\n\n{_LONG}"
+    view = docs_view((Page("changelog", "Changelog", text),), topic="changelog", version="1.2.3")
+    shown = Showing(view).text
+    assert "Newest." in shown and "What a changelog is." not in shown
+
+
 def test_typing_searches_in_the_text_of_all_pages_and_enter_opens_the_section():
     shown = _docs().type("last word")
     assert shown.selected == "keys: Reset The last word."

@@ -93,8 +93,18 @@ def test_screens():
 def test_the_window_is_told_in_tokens_and_percent():
     text = Showing(context_view(_CONTEXT)).text
     assert "85.5k tokens (43%)" in text
-    assert "summed up automatically at 167.0k tokens" in text
+    assert "auto-compacts at 167.0k tokens" in text
     assert "free 114.5k tokens (57.2%)" in text
+
+
+def test_a_window_that_is_nearly_empty_is_plotted_up_to_what_was_most():
+    start = SessionUsage(contexts=(1_000, 3_000, 9_000), window=1_000_000, hit_rates=(0.5,))
+    text = Showing(usage_view(UsageFacts(timeline=start))).text
+    assert "9.0k ⠀" in text and "1.0M" not in text
+    full = SessionUsage(contexts=(1_000, 300_000), window=1_000_000)
+    assert "1.0M ⠀" in Showing(usage_view(UsageFacts(timeline=full))).text
+    once = SessionUsage(contexts=(1_000,), window=1_000_000)
+    assert "⠀" not in Showing(usage_view(UsageFacts(timeline=once))).text
 
 
 def test_numbers_that_no_service_has_counted_are_called_estimates():

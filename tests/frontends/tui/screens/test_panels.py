@@ -35,7 +35,7 @@ def test_pins_are_added_and_removed():
 def test_the_mode_of_the_sandbox_is_chosen():
     asked: list[Any] = []
     shown = Showing(sandbox_view(_SANDBOX, do=asked.append))
-    assert shown.selected.startswith("✓ inside, with the usual questions")
+    assert shown.selected.startswith("✓ on, with approvals")
     shown.press("up", "enter")
     assert asked == [SetSandbox("auto")]
     shown.press("tab", "down", "enter")
@@ -45,7 +45,9 @@ def test_the_mode_of_the_sandbox_is_chosen():
 
 def test_a_sandbox_that_cannot_stand_can_only_be_turned_off():
     asked: list[Any] = []
-    facts = SandboxFacts(mode="regular", available=False, problems=("no user namespaces",))
+    facts = SandboxFacts(
+        mode="regular", available=False, problems=("user namespaces are not allowed for this user",)
+    )
     Showing(sandbox_view(facts, do=asked.append)).press("enter", "end", "enter")
     assert asked == [SetSandbox("off")]
 
@@ -76,7 +78,7 @@ def test_a_goal_is_looked_at_and_ended():
 
 def test_a_sandbox_that_was_chosen_for_the_next_start_says_so():
     facts = SandboxFacts(mode="auto", now="off")
-    assert "This session began with: no boundary." in Showing(sandbox_view(facts)).text
+    assert "This session began with: off." in Showing(sandbox_view(facts)).text
     assert "This session" not in Showing(sandbox_view(SandboxFacts(mode="off", now="off"))).text
 
 

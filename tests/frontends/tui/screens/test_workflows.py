@@ -289,7 +289,7 @@ def test_what_was_done_and_what_went_wrong_is_said_until_the_next_key():
     shown = Showing(browser.sheet, 110, 30)
     browser.tell(Says("Saved as /p/x.js."))
     assert "Saved as /p/x.js." in shown.text
-    assert "Saved as" not in shown.press("down").text
+    assert "Saved to" not in shown.press("down").text
     browser.tell(Says("It cannot be written.", is_error=True))
     assert "It cannot be written." in shown.text
 

@@ -148,6 +148,13 @@ def test_it_does_not_matter_where_bytes_are_cut(pieces: list[bytes], data: st.Da
     assert [*found, *reader.flush()] == _read(whole)
 
 
+@table(("data",), [(b"\x1b[200",), (b"\x1b[?62;22",), (b"\x1b[>1;4",), (b"\x1b[12;40",)])
+def test_what_the_terminal_began_to_answer_is_not_typed(data: bytes):
+    reader = KeyReader()
+    assert [*reader.feed(data), *reader.flush()] == []
+    assert [str(key) for key in reader.feed(b"x") if isinstance(key, Key)] == ["x"]
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read(data: bytes):
     _read(data)
