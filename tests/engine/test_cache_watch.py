@@ -28,9 +28,9 @@ _TOOL = {"name": "Read", "description": "d", "input_schema": {}}
     [
         (_request(_user("a"), _said("b"), _user("c")), None),
         (_request(_user("a", "more")), None),
-        (_request(_user("a"), tools=({**_TOOL, "description": "e"},)), "tool Read, which has changed"),
-        (_request(_user("a"), tools=()), "tool Read, which is gone"),
-        (_request(_user("a"), tools=(_TOOL, {"name": "New"})), "tool New, which is new"),
+        (_request(_user("a"), tools=({**_TOOL, "description": "e"},)), "tool Read changed"),
+        (_request(_user("a"), tools=()), "tool Read was removed"),
+        (_request(_user("a"), tools=(_TOOL, {"name": "New"})), "tool New was added"),
         (_request(_user("a"), system=({"type": "text", "text": "x"},)), "the system prompt"),
         (_request(_user("a"), thinking=Thinking("disabled")), "the settings for thinking or effort"),
         (_request(_user("a"), model="other"), None),
@@ -40,7 +40,7 @@ def test_the_part_that_changed_is_named(second: ModelRequest, part: str | None):
     watch = CacheWatch()
     first = (
         _request(_user("a"), tools=(_TOOL,))
-        if second.tools or (part and "gone" in part)
+        if second.tools or (part and "removed" in part)
         else _request(_user("a"))
     )
     assert watch.look(first) is None

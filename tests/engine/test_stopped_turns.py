@@ -72,7 +72,7 @@ async def test_a_refusal_that_stops_the_turn_leaves_the_calls_behind_it_unrun(
     assert sum(isinstance(each, dict) and each["type"] == "tool_result" for each in results) == len(uses)
 
 
-@pytest.mark.parametrize("write", [0, 1], ids=["in one piece", "byte by byte"])
+@pytest.mark.parametrize("write", [0, 1], ids=["Send it again, complete", "byte by byte"])
 async def test_calls_that_arrive_after_the_stop_do_not_run_either(tmp_path: Path, write: int):
     ran: list[str] = []
     names = ("stop", *(f"behind {number}" for number in range(5)))

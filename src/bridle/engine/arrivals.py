@@ -29,6 +29,8 @@ async def take_arrivals(turn: Turn) -> None:
         arrivals.take(prompt)
         if prompt.uuid is not None:
             turn.runtime.channel.emit(PromptMoved(prompt.uuid, "started"))
+        if not prompt.meta and turn.session.entrypoint != "cli":
+            turn.session.note_taken("remove", prompt.content)
         turn.folded.append(prompt)
         if said.block is not None:
             continue

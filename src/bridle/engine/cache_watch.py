@@ -69,8 +69,8 @@ def _tool_difference(last: tuple[Any, ...], sent: tuple[Any, ...]) -> str:
     before, after = ({tool["name"]: tool for tool in tools} for tools in (last, sent))
     for name in (*before, *after):
         if before.get(name) != after.get(name):
-            change = "is new" if name not in before else "is gone" if name not in after else "has changed"
-            return f"tool {name}, which {change}"
+            change = "was added" if name not in before else "was removed" if name not in after else "changed"
+            return f"tool {name} {change}"
     return "the order of the tools"
 
 

@@ -160,6 +160,10 @@ class Feature:
         """The model writes a call of this tool: what it needs may be loaded meanwhile."""
         del tool
 
+    async def before_decision(self, tool: "Tool") -> None:
+        """A call of this tool is about to be decided about."""
+        del tool
+
     def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
         """The call with the input that hooks, rules, people and the tool see."""
         del tool, input, turn
@@ -348,6 +352,10 @@ class Features:
     def expect_call(self, tool: str) -> None:
         for each in self.at("expect_call"):
             each.expect_call(tool)
+
+    async def before_decision(self, tool: "Tool") -> None:
+        for each in self.at("before_decision"):
+            await each.before_decision(tool)
 
     def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
         for each in self.at("complete_call"):

@@ -4,13 +4,14 @@ import asyncio
 
 import msgspec
 
-from bridle.context.reminders import kind_of
+from bridle.context.attachment_facts import attachment_of
 from bridle.engine.arrivals import record_beside, take_arrivals
 from bridle.engine.compaction.guard import compact_automatically, fit_window
 from bridle.engine.hooks.turn_hooks import (
     fire_stop,
     fire_stop_failure,
     fire_user_prompt_submit,
+    late_words,
     refusal,
     stop_words,
 )
@@ -124,7 +125,8 @@ def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEnt
     is_briefed = any(map(is_opening, session.entries))
     entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
     for block in () if is_briefed else runtime.briefing.opening():
-        session.attach(kind_of(block), [block], isInitial=True)
+        kind, facts = attachment_of(block, initial=True)
+        session.attach(kind, [block], **facts)
     record_beside(session, prompt)
     return entry
 
@@ -152,7 +154,7 @@ async def _work(turn: Turn) -> Ending:
             _say_synthetic(turn, RESUME_BROKEN if step.broken else RESUME_CUT)
         elif step.stop_reason == "refusal" and not refusals:
             refusals += 1
-            turn.runtime.channel.emit(Noticed("The model declined; asking once more.", "notice"))
+            turn.runtime.channel.emit(Noticed("The model declined; retrying once.", "notice"))
             _say_synthetic(turn, NUDGE_REFUSED)
         elif step.stop_reason == "refusal":
             raise ProviderError(DECLINED, kind="invalid_request")
@@ -167,6 +169,9 @@ async def _work(turn: Turn) -> Ending:
         elif isinstance(said := await fire_stop(turn, text, stop_blocks), str):
             stop_blocks += 1
             begun = _continue(turn, text, said)
+        elif said is None and (late := await late_words(turn, stop_blocks)) is not None:
+            stop_blocks += 1
+            begun = _continue(turn, text, late)
         else:
             return money_limit(turn) or said or Ending("completed", text=text)
     return objection
@@ -178,7 +183,8 @@ def _tell_news(turn: Turn) -> None:
     news = runtime.sources.news(session, runtime.toolbox)
     if text := "\n\n".join(filter(None, (news, *runtime.features.reminders(session)))):
         block = text_block(f"<system-reminder>\n{text}\n</system-reminder>")
-        session.attach(kind_of(block), [block])
+        kind, facts = attachment_of(block)
+        session.attach(kind, [block], **facts)
 
 
 async def _step(turn: Turn) -> StepEnd:
@@ -200,7 +206,7 @@ def _strip_media(turn: Turn, error: ProviderError) -> bool:
 
     if not strip_media(turn.session):
         return False
-    text = f"The service rejected an image or a document, so it was left out: {error}"
+    text = f"The service rejected an image or a document; it was removed: {error}"
     turn.runtime.channel.emit(Noticed(text, "warning"))
     return True
 
@@ -246,7 +252,7 @@ def _ended_by_calls(turn: Turn) -> Ending | None:
 
 async def _cut_short(turn: Turn, step: StepEnd, so_far: str) -> Ending:
     _tell_answer(turn, so_far)
-    what = "The connection kept breaking" if step.broken else "The answer kept hitting the output limit"
-    text = f"{what} after {_MOST_RESUMES} attempts to resume. Send another prompt to continue."
+    what = "The connection kept failing" if step.broken else "The answer kept hitting the output limit"
+    text = f"{what} ({_MOST_RESUMES} retries). Send another prompt to continue."
     await fire_stop_failure(turn, "unknown" if step.broken else "max_output_tokens", text)
     return Ending("model_error" if step.broken else "api_error", text=text, is_error=True)

@@ -63,7 +63,7 @@ async def attach(turn: Turn, prompt: Prompt) -> Prompt:
         size = sum(len(str(block)) for block in found)
         if size > left:
             beside.append(
-                text_block(f"<mention>{mention.name} was left out: too much was mentioned.</mention>")
+                text_block(f"<mention>{mention.name} was omitted: the mentions are too large.</mention>")
             )
             continue
         left -= size
@@ -100,8 +100,8 @@ async def _found(mention: Mention, turn: Turn, *, typed: bool) -> list[UserBlock
             case Deny():
                 return []
             case Ask() if not typed:
-                why = "it is outside the folders of this session, and the user did not name it"
-                return [text_block(f"<mention>{mention.name} was left out: {why}.</mention>")]
+                why = "it is outside the session's folders, and the user did not name it"
+                return [text_block(f"<mention>{mention.name} was omitted: {why}.</mention>")]
             case _:
                 return _folder(mention.name, path) if is_folder else await _file(mention, path, turn)
     if (meant := turn.runtime.features.mention(mention.name)) is not None:
@@ -138,8 +138,8 @@ async def _resource(name: str, turn: Turn, *, typed: bool) -> list[UserBlock]:
     if match is None or match[1] not in {state.name for state in servers.status()}:
         return []
     if not typed:
-        why = "the user did not name it: read it with a tool if it is needed"
-        return [text_block(f"<mention>{name} was left out: {why}.</mention>")]
+        why = "the user did not name it; read it with a tool if needed"
+        return [text_block(f"<mention>{name} was omitted: {why}.</mention>")]
     try:
         answer = await servers.read_resource(match[1], match[2])
     except McpError as error:

@@ -76,6 +76,7 @@ def _facts(model: Model, wishes: ModelSettings) -> ModelFacts:
         efforts=model.efforts if wishes.efforts is None else wishes.efforts,
         cost=cost,
         is_priced=model.priced,
+        fast_factor=model.fast_factor if model.vendor == "anthropic" else 0.0,
     )
 
 

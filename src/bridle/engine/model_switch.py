@@ -28,7 +28,7 @@ async def switch_model(session: Session, runtime: Runtime, model: str) -> None:
         session, runtime, before, model, switch=lambda: session.swap(model=model)
     )
     if refused is not None:
-        raise UsageError(f"A hook refused the switch from {before} to {model}: {refused}")
+        raise UsageError(f"A hook blocked the switch from {before} to {model}: {refused}")
 
 
 async def fire_model_switch(

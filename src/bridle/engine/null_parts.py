@@ -99,7 +99,7 @@ class NoServers:
     async def set_servers(self, configs: Mapping[str, Any]) -> "Replaced":
         from bridle.types.services.mcp import Replaced
 
-        return Replaced(errors=dict.fromkeys(configs, "MCP servers cannot be added to this session."))
+        return Replaced(errors=dict.fromkeys(configs, "This session cannot add MCP servers."))
 
     def message(self, name: str, message: Mapping[str, Any]) -> None:
         """There is no server that could have sent it."""
@@ -174,4 +174,4 @@ def stay() -> None:
 
 
 def _no_server(name: str) -> NoReturn:
-    raise McpError(f"there is no MCP server {name}")
+    raise McpError(f"unknown MCP server {name}")

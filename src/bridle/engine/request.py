@@ -21,7 +21,7 @@ def next_request(turn: Turn) -> ModelRequest:
     if (part := turn.runtime.watch.look(request)) is not None and request.cache:
         measured = turn.session.state.measured
         if measured is not None and measured.tokens >= _LEAST_REPORTED:
-            text = f"About {measured.tokens:,} cached tokens are read again, because of {part}."
+            text = f"About {measured.tokens:,} cached tokens must be read again: {part}."
             turn.runtime.channel.emit(Noticed(text, "info"))
     return request
 

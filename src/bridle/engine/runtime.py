@@ -129,6 +129,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     cost: Callable[[Usage], float] = lambda _: 0.0
     is_priced: bool = True
     """Whether `cost` knows the price."""
+    fast_factor: float = 0.0
+    """How many times the usual price fast mode costs; 0 where the model has none."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -237,9 +239,12 @@ class HostLink(Struct, frozen=True, kw_only=True):
         """This link with what the host program brings now."""
         return msgspec.structs.replace(self, offer=offer)
 
-    def wired(self, arrivals: Arrivals, leave: Callable[[], None]) -> "HostLink":
+    is_last: Callable[[], bool] = lambda: False
+    """Whether no other prompt can come, so that a turn waits for what may continue it."""
+
+    def wired(self, arrivals: Arrivals, leave: Callable[[], None], is_last: Callable[[], bool]) -> "HostLink":
         """This link with an inbox."""
-        return msgspec.structs.replace(self, arrivals=arrivals, leave=leave)
+        return msgspec.structs.replace(self, arrivals=arrivals, leave=leave, is_last=is_last)
 
     def without_arrivals(self) -> "HostLink":
         """This link for work that no prompt joins."""
@@ -247,7 +252,7 @@ class HostLink(Struct, frozen=True, kw_only=True):
 
     def for_agent(self, arrivals: Arrivals) -> "HostLink":
         """This link for an agent, whose calls cannot wait for a later run."""
-        return msgspec.structs.replace(self, arrivals=arrivals, defers=False)
+        return msgspec.structs.replace(self, arrivals=arrivals, defers=False, is_last=lambda: False)
 
 
 class ContextSources(Struct, frozen=True, kw_only=True):

@@ -58,9 +58,13 @@ def _messages(listed: Any) -> list[tuple[str, str]]:
             case {"role": "user" | "assistant" as role, "content": [{"type": "text", "text": str() as text}]}:
                 found.append((role, text))
             case _:
-                raise McpError("messages may only hold text of a user or an assistant", code=_INVALID_PARAMS)
+                raise McpError(
+                    "messages may only contain text from the user or the assistant", code=_INVALID_PARAMS
+                )
     if not found or found[-1][0] != "user" or sum(len(text) for _, text in found) > _MOST_CHARS:
-        raise McpError("messages must end with the user's and be of a sensible length", code=_INVALID_PARAMS)
+        raise McpError(
+            "the last message must be from the user, and the messages not too long", code=_INVALID_PARAMS
+        )
     return found
 
 

@@ -53,6 +53,10 @@ class Inbox:
         self._waiting.insert(next(later, len(self._waiting)), prompt)
         self._changed.set()
 
+    def is_last(self) -> bool:
+        """Whether no prompt waits and none can come."""
+        return self._closed and not len(self)
+
     def close(self) -> None:
         self._closed = True
         self._changed.set()
@@ -157,7 +161,7 @@ class Server:
         self._stop_first = False
         self._aliases: Mapping[str, str] | None = None
         """Names that stand for other tools; None while there are none."""
-        self.runtime = runtime.replaced(host=runtime.host.wired(inbox, inbox.close))
+        self.runtime = runtime.replaced(host=runtime.host.wired(inbox, inbox.close, inbox.is_last))
         """What turns work with; a change counts from the next turn on."""
         inbox.digest = runtime.features.find(DIGEST)
         self.last: Outcome | None = None
@@ -227,6 +231,8 @@ class Server:
     async def _serve_inbox(self) -> None:
         while (prompt := await self._inbox.next()) is not None:
             self._tell(prompt.uuid, "started")
+            if self._is_noted(prompt):
+                self._session.note_taken("dequeue", prompt.content)
             if not prompt.query:
                 record_prompt(self._session, prompt, self.runtime)
                 self._tell(prompt.uuid, "completed")
@@ -268,6 +274,10 @@ class Server:
                 return meant
             prompt = meant
         return await run_turn(self._session, prompt, self.runtime)
+
+    def _is_noted(self, prompt: Prompt) -> bool:
+        """Whether the transcript tells that a prompt has waited, which it does of those of host programs."""
+        return prompt.query and not prompt.meta and self._session.entrypoint != "cli"
 
     def _shape_tools(self) -> Sequence[Tool]:
         return self.runtime.asking.shape.tools

@@ -117,7 +117,6 @@ def _count(
     usd = record_spend(session, runtime, message["model"], Usage.from_api(message["usage"]))
     named: AssistantMessage = {**message, "id": session.free_id(message["id"] or "side")}
     session.note_call(named, purpose=purpose, request_id=request_id, usd=usd)
-    session.save_cost()
 
 
 def charged_to(provider: Provider, agent: str | None, source: str | None = None) -> Provider:

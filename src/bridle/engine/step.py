@@ -7,6 +7,7 @@ from msgspec import Struct
 from bridle.engine.calls.call_tool import Unwrapping
 from bridle.engine.calls.queue import CallQueue
 from bridle.engine.calls.unique_ids import UniqueIds
+from bridle.engine.compaction.cache_state import CACHE_TTL
 from bridle.engine.hooks.turn_hooks import (
     add_hook_messages,
     fire_message_display,
@@ -17,6 +18,7 @@ from bridle.engine.limits import money_limit
 from bridle.engine.request import asked_units, next_request, note_size
 from bridle.engine.texts import CALL_OVER_BUDGET, REPAIRED
 from bridle.engine.turn import Turn
+from bridle.transcripts.row_facts import block_facts
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import (
@@ -122,6 +124,7 @@ class Answer:
         self._row_request_id = ""
         """In the transcript there always is one: by it other programs know the rows of one answer."""
         self._said: list[str] = []
+        self._opened_at: dict[int, float] = {}
         self._open_text: dict[int, list[str]] = {}
         self._asked = turn.runtime.clock()
         self._tried = self._asked
@@ -191,6 +194,7 @@ class Answer:
             case ThinkingArrived():
                 emit(ThinkingDelta(event.text, event.wire))
             case BlockOpened():
+                self._opened_at[event.index] = self._turn.runtime.clock()
                 emit(Streamed(event.wire))
                 if event.block["type"] == "tool_use":
                     self._calls.expect(event.block["name"])
@@ -243,7 +247,9 @@ class Answer:
 
     def _close(self, event: BlockClosed) -> None:
         self._open_text.pop(event.index, None)
-        entry_uuid = self._say(event.block)
+        opened, now = self._opened_at.pop(event.index, None), self._turn.runtime.clock()
+        took_ms = None if opened is None else round((now - opened) * 1000)
+        entry_uuid = self._say(event.block, took_ms=took_ms)
         if event.block["type"] == "tool_use":
             block: ToolUseBlock = event.block
             self._calls.add(block, flaw=event.flaw, source=entry_uuid)
@@ -269,14 +275,17 @@ class Answer:
             session.note_call(message, purpose=_WITHOUT_ROWS, request_id=self._row_request_id, usd=usd)
         self._counted = True
 
-    def _say(self, block: AssistantBlock, *, aborted: bool = False) -> str:
+    def _say(self, block: AssistantBlock, *, aborted: bool = False, took_ms: int | None = None) -> str:
         message: AssistantMessage = {**self._opened(), "content": [block]}
-        entry = self._turn.session.say_assistant(
-            message,
-            request_id=self._row_request_id,
+        facts = block_facts(
             requested=self._turn.model,
             place=self.blocks,
-            aborted=aborted,
+            lifetime=CACHE_TTL if self._turn.runtime.asking.cache else None,
+            kind=block["type"],
+            took_ms=took_ms,
+        )
+        entry = self._turn.session.say_assistant(
+            message, request_id=self._row_request_id, facts=facts, aborted=aborted
         )
         self.blocks += 1
         if block["type"] == "text":
@@ -307,5 +316,5 @@ class Answer:
 
     def _opened(self) -> AssistantMessage:
         if self._message is None:
-            raise StreamBroken("The model's stream had content before its start.", retryable=False)
+            raise StreamBroken("The model's stream sent content before message_start.", retryable=False)
         return self._message

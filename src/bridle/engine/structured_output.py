@@ -16,10 +16,10 @@ MOST_ATTEMPTS = 5
 _MOST_FAULTS = 5
 _LONGEST_FAULT = 300
 _SUMMARY = (
-    "Give your final answer with this tool, once, when the work is done. Its input is the answer: "
-    "it must fit the schema, and the user sees nothing else."
+    "Give your final answer with this tool, once, when the work is done. Its input is the answer: it "
+    "must match the schema, and the user sees nothing else."
 )
-_NUDGE = f"You have not given the final answer yet. Call {NAME} with it now; its input must fit the schema."
+_NUDGE = f"You have not given the final answer yet. Call {NAME} with it now; its input must match the schema."
 
 
 class AnswerShape:
@@ -65,7 +65,7 @@ class AnswerShape:
             return Ending.failed(
                 "structured_output_retry_exhausted",
                 "error_max_structured_output_retries",
-                f"The model gave no answer that fits the JSON schema in {self.refused} attempts.",
+                f"The model gave no answer that matches the JSON schema in {self.refused} attempts.",
             )
         return None
 
@@ -78,13 +78,13 @@ class AnswerShape:
         if faults:
             self.refused += 1
             raise ToolError(
-                "The answer does not fit the JSON schema. Fix it and call again:\n" + "\n".join(faults)
+                "The answer does not match the JSON schema. Fix it and call again:\n" + "\n".join(faults)
             )
 
     async def _run(self, answer: Any, context: ToolContext) -> ToolOutput:
         del context
         self.accepted = answer
-        return ToolOutput(content="The answer fits the schema and was accepted.", data=answer)
+        return ToolOutput(content="Answer accepted.", data=answer)
 
     def _make_tool(self, schema: dict[str, Any]) -> Tool:
         return Tool(

@@ -13,22 +13,19 @@ CALL_REFUSED_BECAUSE = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected, and they said: "
 )
 """Followed by what they said."""
-CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
-COMMAND_CANCELLED = (
-    "Not run: a shell command before it in the same message failed. Call it again if it is needed."
-)
-CALL_STOPPED = "Not run: the user stopped the turn before this call began."
-CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
-CALL_LOST = "This call has no result, because the turn ended early; it may have had part of its effect."
-REPAIRED = "The conversation was put in order before it was sent: {faults}."
+CALL_INTERRUPTED = "The user interrupted this call before it finished; it may have taken partial effect."
+COMMAND_CANCELLED = "Not run: an earlier shell command in the same message failed. Call it again if needed."
+CALL_STOPPED = "Not run: the user stopped the turn before this call started."
+CALL_OVER_BUDGET = "Not run: this session reached its spending limit."
+CALL_LOST = "No result: the turn ended early. The call may have taken partial effect."
+REPAIRED = "Repaired the conversation before sending it: {faults}."
 
 RESUME_CUT = (
     "Your last message hit the output limit. Continue exactly where it stopped: no apology, no recap. "
     "Split what is left into smaller pieces."
 )
 RESUME_BROKEN = (
-    "The connection broke in the middle of your last message. "
-    "Continue exactly where it stopped, without recap."
+    "The connection dropped during your last message. Continue exactly where it stopped, without recap."
 )
 NUDGE_EMPTY = "Your last message had no visible content. Answer the user, or continue the work."
 DECLINED = (
@@ -40,7 +37,7 @@ NUDGE_REFUSED = (
 )
 CLASSIFIER_CONTEXT = "hook_classifier_context"
 """The kind of entry that keeps what hooks want the judge of later calls to know."""
-MAY_RETRY = "A hook of the user says that you may try this call again."
+MAY_RETRY = "A hook allows you to retry this call."
 EMPTY_RESULT = "(no output)"
 
 

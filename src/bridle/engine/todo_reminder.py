@@ -17,8 +17,8 @@ def remind_of_todos(turn: Turn, *, within: int) -> None:
     shown = still_open[:_MOST_SHOWN]
     lines = [f"- [{todo.get('status')}] {str(todo.get('content'))[:_LONGEST]}" for todo in shown]
     text = (
-        "# Your task list\nIt was not updated for a while. If it still fits the work, bring it up to date; "
-        "if not, clear it. Do not mention this to the user.\n" + "\n".join(lines)
+        "# Your task list\nIt has not been updated recently. Update it if it still fits the work; "
+        "otherwise clear it. Do not mention this to the user.\n" + "\n".join(lines)
     )
     turn.session.attach("task_reminder", [reminder(text)], content=still_open, itemCount=len(still_open))
 

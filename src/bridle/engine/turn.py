@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from bridle.engine.calls.call import Call
 from bridle.engine.calls.repetition import Repetitions
@@ -15,7 +16,7 @@ from bridle.types.event import TurnFinished
 from bridle.types.ids import new_uuid
 from bridle.types.permission import Rule
 from bridle.types.turn import Denial, Outcome, Prompt, ResultSubtype, TurnReason
-from bridle.types.usage import Usage
+from bridle.types.usage import ModelSpend, Usage
 
 
 class Ending(Struct, frozen=True):
@@ -79,6 +80,19 @@ class Turn:
         for feature in self.runtime.features.at("begin_turn"):
             feature.begin_turn(self)
 
+    def _note_duration(self) -> None:
+        """At a terminal the transcript tells how long a turn took."""
+        took = round((self.runtime.clock() - self.began) * 1000)
+        counts = {"durationMs": took, "messageCount": len(self.session.entries), "isMeta": False}
+        self.session.say_system("turn_duration", fields=counts)
+
+    def _sized(self, model: str, spend: ModelSpend) -> ModelSpend:
+        """What a model has cost; a transcript does not tell how much it can read and write."""
+        if spend.context_window:
+            return spend
+        facts = self.runtime.facts(model)
+        return replace(spend, context_window=facts.context_window, max_output=facts.max_tokens)
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         """What counts now: the rules of the session and those of the command that began the turn."""
@@ -95,8 +109,9 @@ class Turn:
         if api_ms:
             last_ms = min(api_ms, round(self.api_seconds_without_retries * 1000))
             self.session.record_work(Work(api_ms=api_ms, api_ms_without_retries=last_ms))
-        self.session.save_cost()
         reached = self.steps > 0 or self.user_lines > 0
+        if reached and self.session.entrypoint == "cli" and self.session.agent_id is None:
+            self._note_duration()
         outcome = Outcome(
             subtype=ending.subtype,
             reason=ending.reason,
@@ -111,7 +126,7 @@ class Turn:
             ttft_ms=self.ttft_ms,
             usage=self.usage,
             total_cost_usd=self.session.total_cost_usd,
-            spend=dict(self.session.spend),
+            spend={model: self._sized(model, spend) for model, spend in self.session.spend.items()},
             denials=tuple(self.denials),
             api_error_status=ending.status,
             origin=self.prompt.origin.on_result(),
@@ -136,7 +151,7 @@ def record_spend(session: Session, runtime: Runtime, model: str, usage: Usage) -
         usage,
         usd,
         context_window=facts.context_window,
-        max_output=facts.max_output,
+        max_output=facts.max_tokens,
         is_priced=facts.is_priced,
     )
     return usd

@@ -66,7 +66,7 @@ def settle_interrupt(turn: Turn) -> Ending:
 
 def settle_defect(turn: Turn, defect: BaseException) -> Ending:
     _answer_open_calls(turn, CALL_LOST)
-    return Ending.failed("model_error", "error_during_execution", f"bridle has a defect: {defect!r}")
+    return Ending.failed("model_error", "error_during_execution", f"internal error in bridle: {defect!r}")
 
 
 def _answer_open_calls(turn: Turn, text: str) -> int:
@@ -74,7 +74,10 @@ def _answer_open_calls(turn: Turn, text: str) -> int:
     open_calls = turn.session.open_calls()
     for call in open_calls:
         result = result_block(call["id"], text, is_error=True)
-        entry = turn.session.say_user([result], data=f"Error: {text}")
+        denied = {"toolDenialKind": "user-rejected"} if text is CALL_INTERRUPTED else {}
+        entry = turn.session.say_user(
+            [result], data=f"Error: {text}", source=turn.session.source_of(call["id"]), facts=denied
+        )
         turn.user_lines += 1
         turn.runtime.channel.emit(
             ToolFinished(

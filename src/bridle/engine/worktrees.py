@@ -35,16 +35,16 @@ async def open_agent_worktree(
         ToolError: it cannot be made.
     """
     if not runtime.gate.trusted:
-        raise ToolError("A work tree needs a folder that the user trusts: start the agent without isolation.")
+        raise ToolError("Worktrees need a trusted folder: start the agent without isolation.")
     if runtime.hooks.listens_to("WorktreeCreate"):
         said = await runtime.hooks.fire(WorktreeCreate(worktree=name))
         if said.block is not None or said.worktree_path is None:
             raise ToolError(
-                f"The hook that makes work trees made none: {said.block or 'it named no folder'}."
+                f"The WorktreeCreate hook created no worktree: {said.block or 'it returned no path'}."
             )
         if not os.path.isdir(said.worktree_path):
             raise ToolError(
-                f"The hook that makes work trees named a folder that is not there: {said.worktree_path}."
+                f"The WorktreeCreate hook returned a path that does not exist: {said.worktree_path}."
             )
         return AgentWorktree(path=said.worktree_path)
     try:
@@ -74,4 +74,4 @@ async def conflict_note(runtime: Runtime, place: AgentWorktree) -> str | None:
     found = await conflicts_between(place.tree.repository, runtime.env, "HEAD", place.tree.branch)
     if not found:
         return None
-    return f"Merging its branch now would conflict in {names_of(found)}."
+    return f"Merging its branch would conflict in {names_of(found)}."

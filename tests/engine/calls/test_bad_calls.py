@@ -88,7 +88,7 @@ async def test_the_same_failing_call_is_named_at_the_third_time_and_ends_the_tur
     assert (done.outcome.subtype, done.outcome.reason) == ("error_repeated_calls", "repeated_calls")
     assert done.requests == 10 and done.outcome.is_error
     assert looping["name"] in done.outcome.errors[0] and "10 times" in done.outcome.errors[0]
-    named = [n for n in range(1, 11) if "time that this same call failed" in _said(done, f"c{n}")]
+    named = [n for n in range(1, 11) if "This same call has failed for the" in _said(done, f"c{n}")]
     assert named == list(range(3, 11)) and "the third time" in _said(done, "c3")
 
 
@@ -119,7 +119,7 @@ async def test_the_program_says_why_it_stopped(tmp_path: Path):
         again = await program.run("-p", "-c", "and now?")
     result = json.loads(done.out)
     assert done.code == 1 and result["subtype"] == "error_repeated_calls" and result["is_error"]
-    assert "Read 10 times" in result["errors"][0]
+    assert "Read call 10 times" in result["errors"][0]
     assert again.out == "Better.\n"
 
 
@@ -159,8 +159,8 @@ def test_names_of_other_harnesses_are_read_as_the_tools_own(
     [
         ("Edit", {"path": "a", "file_path": "b", "old_string": "x", "new_string": "y"}, "differ"),
         ("Write", {"path": "a", "file": "b", "content": "x"}, "differ"),
-        ("Bash", {"command": "ls", "dangerouslydisablesandbox": True}, "there is no parameter"),
-        ("Bash", {"command": "ls", "disable_sandbox": True}, "there is no parameter"),
+        ("Bash", {"command": "ls", "dangerouslydisablesandbox": True}, "unknown parameter"),
+        ("Bash", {"command": "ls", "disable_sandbox": True}, "unknown parameter"),
         ("Glob", {"path": "x"}, "`pattern` is missing"),
     ],
 )

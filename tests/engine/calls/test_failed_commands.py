@@ -42,6 +42,8 @@ rm x && pytest
 set -e; rm x; pytest
 npm run build
 npm install test
+npm in test
+npm i test
 git commit -m test
 git checkout test
 cp a test

@@ -44,11 +44,11 @@ def test_where_somebody_can_be_asked_the_usual_state_is_not_told(tmp_path: Path)
 @pytest.mark.parametrize(
     ("mode", "attended", "words"),
     [
-        ("default", False, "the rest is denied, because no one can approve it"),
-        ("acceptEdits", False, "reads, edits and read-only commands run"),
-        ("acceptEdits", True, "the rest is asked about"),
-        ("dontAsk", True, "the rest is denied."),
-        ("bypassPermissions", False, "calls run without a question"),
+        ("default", False, "everything else: denied (no one can approve)"),
+        ("acceptEdits", False, "reads, edits and read-only commands are allowed"),
+        ("acceptEdits", True, "everything else: needs approval"),
+        ("dontAsk", True, "everything else: denied."),
+        ("bypassPermissions", False, "every call runs without approval"),
         ("auto", True, "a reviewer decides"),
     ],
 )

@@ -35,6 +35,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     """What it ran with, where that is not what the model wrote."""
     decision: Mapping[str, str] | None = None
     """What the gate said, in the words of the transcript; None for a call that did not come to it."""
+    sandboxed: bool | None = None
+    """Whether a command ran in the sandbox; None for a call that is no command."""
 
 
 class DeferredCall(Struct, frozen=True, kw_only=True):

@@ -18,11 +18,14 @@ def change_note(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     changed = {name: after[name] for name in after if name not in before or before[name] != after[name]}
     removed = [name for name in before if name not in after]
     if list(changed) == ["command"] and not removed and isinstance(command := changed["command"], str):
-        said = f"The user changed the command before approving it. What ran is:\n{_short(command)}"
+        said = f"The user edited the command before approving it. The command that ran:\n{_short(command)}"
     else:
         shown = msgspec.json.encode(encodable_value(changed)).decode()
         left_out = f"\nWithout: {', '.join(removed)}" if removed else ""
-        said = f"The user changed the input before approving it. What ran has:\n{_short(shown)}{left_out}"
+        said = (
+            "The user edited the input before approving it. The input that was "
+            f"used:\n{_short(shown)}{left_out}"
+        )
     return f"{_OPEN}\n{said}\n{_CLOSE}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bridle.host.paths import bridle_dir
 from bridle.permissions.files.protected_names import FILES, FOLDERS
+from bridle.permissions.kernel_rules import denials
 from bridle.types.permission import Ask, Case, Judged
 from bridle.types.sandbox import Refusal, View, beyond_words
 from bridle.types.workspace import Workspace
@@ -23,12 +24,13 @@ def view_of(case: Case, judged: Judged, env: Mapping[str, str]) -> View | None:
         readable=(*case.readable, *read, *case.reading.leaves, *((script,) if script else ())),
         protected=case.place(case.config_home).spellings if case.config_home else (),
         protected_names=FILES | FOLDERS,
+        unreadable=denials(case, approved=False).unreadable,
     )
 
 
 def doubt_about(refusal: str) -> Ask:
     """The question that takes the place of a judgement that was wrong."""
-    return Ask(f"{refusal}. Run it without that protection?", "safetyCheck", needs_person=True)
+    return Ask(f"{refusal}. Run it without this protection?", "safetyCheck", needs_person=True)
 
 
 def keeper(
@@ -44,10 +46,10 @@ def keeper(
             known.pop(next(iter(known)))
         known[command] = beyond_words(refusal)
         file = keep_defect(bridle_dir(env), command=command, judged=judged, refusal=refusal, env=env)
-        kept = "" if file is None else f" The case is kept in {file}."
+        kept = "" if file is None else f" Details are in {file}."
         tell(
-            f"A command was stopped: it tried to {refusal.deed}, which is more than it was judged to do."
-            f"{kept} Please report it: bridle docs reporting."
+            f"A command was stopped: it tried to {refusal.deed}, which bridle did not expect.{kept} "
+            "Please report it: bridle docs reporting."
         )
 
     return keep

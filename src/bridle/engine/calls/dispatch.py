@@ -23,6 +23,7 @@ from bridle.engine.permissions.gate import AllowedCall, CallDenied, ask_again, p
 from bridle.engine.side_calls import consult
 from bridle.engine.turn import Turn
 from bridle.permissions.files.hidden_files import hides
+from bridle.permissions.kernel_rules import denials
 from bridle.permissions.preparation import approvals, only_reads
 from bridle.types.errors import CommandStopped, ToolError
 from bridle.types.event import CallChanged, Noticed, ToolProgressed
@@ -139,13 +140,15 @@ async def _run(
         ran=ran,
         ran_input=call.input,
         decision=decision,
+        sandboxed=context.permit.sandbox is not None if tool.shell and ran else None,
     )
 
 
 def _acceptance(allowed: AllowedCall) -> dict[str, str]:
     if allowed.reason_type is None:
         return {"decision": "accept", "source": "user"}
-    return {"decision": "accept", "source": "config", "reasonType": allowed.reason_type}
+    known = {} if allowed.reason_type == "other" else {"reasonType": allowed.reason_type}
+    return {"decision": "accept", "source": "config", **known}
 
 
 def _rejection(denied: CallDenied) -> dict[str, str]:
@@ -163,6 +166,7 @@ def _permit(allowed: AllowedCall, tool: Tool, context: ToolContext, turn: Turn) 
         approved=approvals(case),
         sandbox=_boundary(allowed, tool, turn),
         confined=case.confined,
+        local_host=case.local_host and (allowed.approved or allowed.reason_type == "rule"),
         view=view_of(case, allowed.judged, runtime.env),
         refused=keeper(case, allowed.judged, runtime.workspace, runtime.env, _warn(turn)),
         hides=context.permit.hides,
@@ -202,8 +206,6 @@ def _boundary(allowed: AllowedCall, tool: Tool, turn: Turn) -> Sandbox | None:
     sandbox = turn.runtime.gate.sandbox
     if sandbox is None or not tool.shell:
         return sandbox
-    from bridle.permissions.kernel_rules import denials
-
     case = msgspec.structs.replace(allowed.case, rules=turn.rules)
     return sandbox.under(denials(case, approved=allowed.approved))
 

@@ -78,16 +78,28 @@ def _only_reads(part: Part) -> bool:
 
 
 def _answers(part: Part) -> bool:
-    return _only_reads(part) or any(_form_answers(form) for form in (part.text, *part.deny_forms))
+    if _only_reads(part):
+        return True
+    forms = (part.text, *part.deny_forms)
+    # Forms of one program mean the same: `npm in test` installs, because `npm install test` does.
+    changing = {_program(form) for form in forms if _does_more(form)}
+    return any(_form_answers(form) for form in forms if _program(form) not in changing)
+
+
+def _program(form: str) -> str:
+    return form.split(maxsplit=1)[0].rpartition("/")[2] if form.strip() else ""
+
+
+def _does_more(form: str) -> bool:
+    return _program(form) in _TASK_RUNNERS and not _DOES_MORE.isdisjoint(form.split()[1:])
 
 
 def _form_answers(form: str) -> bool:
-    first, *rest = form.split() or [""]
-    program = first.rpartition("/")[2]
+    program, rest = _program(form), form.split()[1:]
     if program in _ANSWERING or program in _BESIDE or _OTHERS.fullmatch(form):
         return True
     if program in _TASK_RUNNERS:
-        return any(_TASK.fullmatch(word) for word in rest) and not _DOES_MORE.intersection(rest)
+        return any(_TASK.fullmatch(word) for word in rest)
     return _TEST_SCRIPT.fullmatch(form) is not None
 
 

@@ -18,9 +18,9 @@ def why_missing(name: str, turn: Turn) -> str:
         return refusal(name, denied(rule))
     offered = turn.runtime.toolbox.names()
     if reason := _for_nobody(name, offered):
-        return f"There is no {name} in this session: {reason}"
+        return f"{name} is not available in this session: {reason}"
     meant = did_you_mean(_bare(name), offered)
-    return f"No such tool available: {name}{meant or '.'} Tools here: {', '.join(offered) or 'none'}."
+    return f"No such tool available: {name}{meant or '.'} Available tools: {', '.join(offered) or 'none'}."
 
 
 def _bare(name: str) -> str:

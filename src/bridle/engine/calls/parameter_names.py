@@ -96,8 +96,8 @@ def with_own_names(
         meant = _meant(name, names, required, given)
         if meant in named and named[meant] != value:
             raise ToolError(
-                f"InputValidationError: {tool} cannot take this input: `{name}` and `{meant}` are one "
-                f"parameter and differ. Give `{meant}` alone."
+                f"InputValidationError: invalid input for {tool}: `{name}` and `{meant}` are the same "
+                f"parameter but differ. Give only `{meant}`."
             )
         named[meant] = value
     # The order in which they were written, so that what people are shown reads as it was meant.

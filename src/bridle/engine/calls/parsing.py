@@ -28,8 +28,8 @@ def parse_input(tool: Tool, call: Call) -> tuple[Call, Any]:
     """
     if call.flaw is not None:
         raise ToolError(
-            f"InputValidationError: the input of {tool.name} is not a JSON object: {call.flaw}. "
-            f"Send it again in one piece.{_parameters(tool)}"
+            f"InputValidationError: the input of {tool.name} is not a JSON object: {call.flaw}. Send it "
+            f"again, complete.{_parameters(tool)}"
         )
     # The copy is the tool's own: nothing that others do to what they were shown changes it.
     given = _as_meant(tool, msgspec.to_builtins(call.input))
@@ -38,7 +38,7 @@ def parse_input(tool: Tool, call: Call) -> tuple[Call, Any]:
     except msgspec.ValidationError as error:
         faults = "; ".join(_faults(tool, given)) or _plainly(str(error))
         raise ToolError(
-            f"InputValidationError: {tool.name} cannot take this input: {faults}.{_parameters(tool)}"
+            f"InputValidationError: invalid input for {tool.name}: {faults}.{_parameters(tool)}"
         ) from error
     return msgspec.structs.replace(call, input=canonical(given, input)), input
 
@@ -120,7 +120,7 @@ def _faults(tool: Tool, given: Mapping[str, Any]) -> Iterator[str]:
     if not (fields := _fields(tool.input)):
         return
     if unknown := [name for name in given if name not in fields]:
-        yield f"there {'is no parameter' if len(unknown) == 1 else 'are no parameters'} {_quoted(unknown)}"
+        yield f"unknown parameter{'' if len(unknown) == 1 else 's'} {_quoted(unknown)}"
     if missing := [name for name, field in fields.items() if field.required and name not in given]:
         plural, verb = ("", "is") if len(missing) == 1 else ("s", "are")
         yield f"the required parameter{plural} {_quoted(missing)} {verb} missing"
@@ -156,7 +156,7 @@ def _plainly(fault: str) -> str:
     """msgspec's sentence in words that name the parameter first."""
     for start, sentence in (
         ("Object missing required field ", "the required parameter {} is missing"),
-        ("Object contains unknown field ", "there is no parameter {}"),
+        ("Object contains unknown field ", "unknown parameter {}"),
     ):
         if fault.startswith(start):
             name, _, place = fault.removeprefix(start).partition(" - at ")

@@ -212,8 +212,11 @@ class CallQueue:
             limit=tool.max_result_chars if tool is not None else None,
             call_id=call.id,
             storage=turn.runtime.records.storage,
+            may_move=tool is not None and tool.shell == "awaited",
         )
         result = result_block(call.id, normalise(output.content), is_error=output.is_error)
+        if output.exit_code == 0:
+            result["is_error"] = output.is_error
         job.result = result
         entry = turn.session.say_user(
             [result],
@@ -221,6 +224,7 @@ class CallQueue:
             source=job.source,
             ran=settled.ran_input,
             decision=settled.decision,
+            facts=None if settled.sandboxed is None else {"sandboxed": settled.sandboxed},
         )
         turn.user_lines += 1
         turn.session.attach_hook_context("PostToolUse", settled.context)

@@ -21,7 +21,7 @@ class RepeatedCall(Struct, frozen=True):
     said: str
 
     def __str__(self) -> str:
-        return f"The model made the same failing call of {self.tool} {self.times} times: {self.said}"
+        return f"The model repeated a failing {self.tool} call {self.times} times: {self.said}"
 
 
 class Repetitions:
@@ -59,8 +59,8 @@ class Repetitions:
 def _note(times: int) -> str:
     which = _WORDS.get(times, f"{times}th")
     return (
-        f"This is the {which} time that this same call failed. Do not repeat it: change its input, take "
-        f"another way, or tell the user what you need. At the {_ENDED_AT}th time the turn ends."
+        f"This same call has failed for the {which} time. Do not repeat it: change the input, try another "
+        f"way, or tell the user what you need. The turn ends at the {_ENDED_AT}th failure."
     )
 
 

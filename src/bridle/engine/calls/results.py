@@ -11,6 +11,7 @@ from bridle.types.text import encodable_value
 from bridle.types.tool import ToolOutput
 
 _PREVIEW = 2_000
+_PREVIEWED = "<persisted-output>\n"
 _DEFAULT_LIMIT = 100_000
 
 
@@ -20,13 +21,17 @@ class ResultBudget:
     def __init__(self, total: int) -> None:
         self._left = total
 
-    def fit(self, output: ToolOutput, *, limit: int | None, call_id: str, storage: str) -> ToolOutput:
-        """The output as the model will read it."""
-        if limit is None:
-            self._left -= _length(output.content)
-            return output
+    def fit(
+        self, output: ToolOutput, *, limit: int | None, call_id: str, storage: str, may_move: bool = False
+    ) -> ToolOutput:
+        """The output as the model will read it.
+
+        Without a limit the tool bounds its results; they still go to a file where there is no more room for
+        them, if they may be moved there."""
         length = _length(output.content)
-        if length > min(limit, _DEFAULT_LIMIT) or (length > self._left and length > _PREVIEW):
+        too_long = limit is not None and length > min(limit, _DEFAULT_LIMIT)
+        no_room = (limit is not None or may_move) and length > self._left and length > _PREVIEW
+        if (too_long or no_room) and not _is_preview(output.content):
             output = persist(output, call_id=call_id, storage=storage)
         self._left -= _length(output.content)
         return output
@@ -43,9 +48,20 @@ def persist(output: ToolOutput, *, call_id: str, storage: str) -> ToolOutput:
     except OSError as error:
         note = f"The output has {len(text):,} characters and could not be saved ({error.strerror})."
     else:
-        note = f"The output has {len(text):,} characters. All of it is in {path}: read parts of it as needed."
+        note = (
+            f"The output has {len(text):,} characters. The full output is in {path}: read parts of it "
+            "as needed."
+        )
     content = f"<persisted-output>\n{note}\n\nIts beginning:\n{preview}\n…\n</persisted-output>"
     return ToolOutput(content=content, data=output.data, is_error=output.is_error)
+
+
+def _is_preview(content: str | list[ResultContent]) -> bool:
+    """Whether the whole is in a file already."""
+    if isinstance(content, str):
+        return content.startswith(_PREVIEWED)
+    first = content[0] if content else None
+    return first is not None and first["type"] == "text" and first["text"].startswith(_PREVIEWED)
 
 
 def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:

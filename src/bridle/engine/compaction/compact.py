@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from bridle.context.attachment_facts import attachment_of
 from bridle.context.compaction_report import Dropped, dropped
-from bridle.context.reminders import kind_of
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
@@ -104,7 +104,7 @@ async def compact_if_it_works(turn: Turn) -> bool:
         await compact(turn, trigger="auto")
     except CompactionFailed as failure:
         turn.session.swap(failed_compactions=failures + 1)
-        turn.runtime.channel.emit(Noticed(f"The conversation could not be compacted: {failure}", "warning"))
+        turn.runtime.channel.emit(Noticed(f"Could not compact the conversation: {failure}", "warning"))
         return False
     return True
 
@@ -131,7 +131,7 @@ def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str 
     if replace_from is not None:
         at = _place(entries, replace_from)
         if at == 0 or not _begins_turn(entries[at]):
-            raise CompactionFailed("choose a prompt after the first one, so that something is kept.")
+            raise CompactionFailed("choose a prompt after the first one.")
         return _Cut(head=entries[:at], count=len(entries), partly=True)
     if keep_from is not None:
         at = _place(entries, keep_from)
@@ -155,7 +155,7 @@ def _newest_round(turn: Turn, ratio: float) -> list[ConversationEntry]:
 def _place(entries: Sequence[ConversationEntry], uuid: str) -> int:
     at = next((i for i, entry in enumerate(entries) if entry["uuid"] == uuid), None)
     if at is None:
-        raise CompactionFailed("there is no such message in this conversation.")
+        raise CompactionFailed("the message is not in this conversation.")
     return at
 
 
@@ -183,7 +183,7 @@ async def _hear(turn: Turn, trigger: Trigger, focus: str) -> str:
         raise CompactionFailed("there is nothing to compact yet.")
     said = await turn.runtime.hooks.fire(PreCompact(trigger=trigger, custom_instructions=focus))
     if said.block is not None:
-        raise CompactionFailed(f"a hook refused it: {said.block}")
+        raise CompactionFailed(f"blocked by a hook: {said.block}")
     return "\n".join((focus, *said.context)).strip()
 
 
@@ -208,15 +208,13 @@ async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
                 history = fold(entries)
                 continue
             if not error.is_prompt_too_long:
-                raise CompactionFailed(f"the model could not summarise it: {error}") from error
+                raise CompactionFailed(f"the model could not summarize it: {error}") from error
             drop = oldest_rounds_to_drop(entries, units=_missing_units(turn, str(error)))
             if not drop:
                 break
             entries = entries[drop:]
             history = fold(entries)
-    raise CompactionFailed(
-        "it is too long even to be summarised; use /clear, or rewind to an earlier message."
-    )
+    raise CompactionFailed("it is too long to summarize; use /clear, or rewind to an earlier message.")
 
 
 async def _better(turn: Turn, history: History, poor: AssistantMessage) -> AssistantMessage:
@@ -255,7 +253,7 @@ async def _ask(turn: Turn, history: History) -> AssistantMessage:
     request = request_for(turn, history, max_tokens=min(facts.max_output, _SUMMARY_TOKENS))
     answer = await whole_answer(turn.session, turn.runtime, request, purpose="compaction")
     if answer is None:
-        raise CompactionFailed("the model gave no answer.")
+        raise CompactionFailed("the model returned no answer.")
     return answer
 
 
@@ -280,7 +278,9 @@ def _replace(
     # A step back takes the prompts behind it back, too.
     said = () if cut.head else leaving
     words = kept_words(earlier, said, units=_words_budget(turn) * _UNITS_PER_TOKEN)
-    metadata: dict[str, Any] = {"trigger": trigger, "preTokens": before, "dropped": to_builtins(gone)}
+    took = round((runtime.clock() - began) * 1000)
+    metadata: dict[str, Any] = {"trigger": trigger, "preTokens": before, "durationMs": took}
+    metadata["dropped"] = to_builtins(gone)
     metadata[WORDS] = words
     boundary = session.begin_anew(metadata)
     reminders = [] if cut.head else runtime.briefing.anew()
@@ -296,7 +296,8 @@ def _replace(
     )
     said = session.say_user(text, summary=True)
     for block in reminders:
-        session.attach(kind_of(block), [block], isInitial=True)
+        kind, facts = attachment_of(block, initial=True)
+        session.attach(kind, [block], **facts)
     for entry in tail:
         session.repeat(entry)
     most = runtime.window(turn.model).compact_at // _FILES_SHARE
@@ -310,7 +311,7 @@ def _replace(
             boundary=boundary["uuid"],
             tokens_before=before,
             tokens_after=after,
-            duration_ms=round((runtime.clock() - began) * 1000),
+            duration_ms=took,
         )
     )
     runtime.channel.emit(UserTextAdded(uuid=said["uuid"], timestamp=said["timestamp"], content=text))

@@ -32,12 +32,25 @@ async def fit_window(turn: Turn) -> Ending | None:
 
         if clear_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
             return None
+    if not _has_answers(turn):
+        return None if level == "compact" else _too_long(tokens, turn)
     if await compact_automatically(turn) or level == "compact":
         return None
     return Ending.failed(
         "blocking_limit",
         "error_during_execution",
         "The context window is full: run /compact for a summary, or /clear to start a new conversation.",
+    )
+
+
+def _too_long(tokens: int, turn: Turn) -> Ending:
+    """The first prompt alone does not fit: there is nothing that a summary could make shorter."""
+    room = turn.runtime.facts(turn.model).context_window
+    return Ending.failed(
+        "blocking_limit",
+        "error_during_execution",
+        f"The prompt is too long: about {tokens:,} tokens, and {turn.model} reads {room:,}. Save the text to "
+        "a file and mention the file with @.",
     )
 
 

@@ -97,7 +97,7 @@ def release_item(session: Session, item_id: str) -> None:
         UsageError: it is not held.
     """
     if item_id not in session.state.pinned_items:
-        raise UsageError(f"{item_id} is not held: run /items to list what is held.")
+        raise UsageError(f"{item_id} is not held. Run /items to list the items.")
     _hold(session, session.state.pinned_items - {item_id})
 
 
@@ -126,9 +126,9 @@ def _find(session: Session, item_id: str, kind: str | None = None) -> Item:
         if item.id == item_id and kind in (None, item.kind):
             return item
     what = "Nothing" if kind is None else f"No {kind}"
-    raise UsageError(f"{what} in this conversation has the id {item_id}: run /items to list the ids.")
+    raise UsageError(f"{what} in this conversation has the id {item_id}. Run /items to list the ids.")
 
 
 def _require_free(session: Session, item: Item) -> None:
     if item.id in session.state.pinned_items:
-        raise UsageError(f"{item.id} is held: run /items release {item.id} first.")
+        raise UsageError(f"{item.id} is held. Run /items release {item.id} first.")

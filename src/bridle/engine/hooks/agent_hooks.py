@@ -34,6 +34,9 @@ class AgentHooks:
     def collect(self) -> tuple[str, ...]:
         return ()
 
+    async def late_words(self) -> str | None:
+        return None
+
     async def fire_session_start(self, source: StartSource) -> None:
         """An agent begins with SubagentStart."""
 

@@ -30,8 +30,12 @@ async def can_be_deferred(call: Call, turn: Turn, is_alone: Callable[[], Awaitab
     """Whether a call can be deferred as a hook wants; if not, it continues as if the hook were not there."""
     if turn.runtime.host.defers and await is_alone():
         return True
-    why = "it is not the only call of the answer" if turn.runtime.host.defers else "the session waits for it"
-    turn.runtime.channel.emit(Noticed(f"The hook cannot defer the call of {call.name}: {why}.", "warning"))
+    why = (
+        "it is not the only call in the answer"
+        if turn.runtime.host.defers
+        else "the session is waiting for it"
+    )
+    turn.runtime.channel.emit(Noticed(f"The hook cannot defer {call.name}: {why}.", "warning"))
     return False
 
 
@@ -135,7 +139,7 @@ def _failure(call: Call, tool: Tool, error: str, *, interrupted: bool, seconds: 
 def _replace(tool: Tool, turn: Turn, output: ToolOutput, said: HookOutcome) -> ToolOutput:
     if (changed := rewritten(output, said.updated_output)) is not None:
         return changed
-    text = f"A hook returned an output for {tool.name} that does not have its shape; it was ignored."
+    text = f"Ignored the output that a hook returned for {tool.name}: it has the wrong shape."
     turn.runtime.channel.emit(Noticed(text, "warning"))
     return output
 

@@ -93,7 +93,7 @@ class HookEffects:
         try:
             self._exports.take(event, text)
         except OSError as error:
-            self.warn(f"Variables that a {event} hook set are lost: {error.strerror or error}.")
+            self.warn(f"Could not save the variables of a {event} hook: {error.strerror or error}.")
 
 
 def _prevents(event: HookEvent, said: HookOutcome) -> bool:

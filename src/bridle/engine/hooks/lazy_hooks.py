@@ -108,6 +108,10 @@ class LazyHooks:
         if self._made is not None:
             await self._made.fire_session_end(reason)
 
+    async def late_words(self) -> str | None:
+        """What the next hook in the background that may wake the model says."""
+        return None if self._made is None else await self._made.late_words()
+
     def move(self, transcript_path: str) -> None:
         """The session continues with another conversation, in this file."""
         if self._made is not None:

@@ -24,9 +24,9 @@ from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 _LOOKING = frozenset(listing.name for listing in CATALOG if listing.traits.kind in LOOKS_AT_FILES)
-_MOST_STEPS = 20
+_MOST_STEPS = 50
 _VERDICT_TOKENS = 1024
-_REPEAT = "No one can approve that here. Use what you may read, and answer."
+_REPEAT = "No one can approve that here. Answer with what you can read."
 
 
 Resolve = Callable[[str], str]

@@ -53,6 +53,8 @@ from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
+_MOST_SHOWN = 500
+_LATE = "Output of a background hook:\n{text}"
 _LAST_NOTICES = 1.5
 
 
@@ -81,6 +83,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     """Calls tools for hooks; without one the servers of the session do."""
     reload_skills: Callable[[], None] = lambda: None
     watch_interval: float = INTERVAL
+    warn: Callable[[str], None] = lambda _: None
+    """Warns of what goes wrong when the conversation has ended."""
 
 
 class SessionHooks:
@@ -228,7 +232,16 @@ class SessionHooks:
         """Tell hooks that the conversation ends, once."""
         if not self._ended:
             self._ended = True
-            await self.fire(SessionEnd(reason=reason))
+            said = await self.fire(SessionEnd(reason=reason))
+            for run in said.runs:
+                if run.outcome == "error":
+                    words = run.stderr.strip() or f"exit code {run.exit_code}"
+                    self._basis.warn(f"A SessionEnd hook failed: {words[:_MOST_SHOWN]}")
+
+    async def late_words(self) -> str | None:
+        """What the next hook in the background that may wake the model says, once it has ended."""
+        text = await self._background.woken()
+        return None if text is None else _LATE.format(text=text)
 
     async def close(self) -> None:
         """End what hooks left running; hooks that were only notified may finish if they are quick."""
@@ -292,8 +305,8 @@ class SessionHooks:
         if problem not in self._reported:
             self._reported.add(problem)
             self._effects.warn(
-                f"A hook for {entry.event} in {origin.file} did not run: it, or a script that it names, is "
-                "new or has changed since you trusted this folder. Run `bridle trust` to see and approve it."
+                f"Skipped a {entry.event} hook in {origin.file}: it or its script changed since you "
+                "trusted this folder. Run `bridle trust` to review it."
             )
         return False
 
@@ -321,7 +334,7 @@ class SessionHooks:
 
     async def _call_back(self, call: HookCall) -> Reply:
         if self._ask_host is None:
-            return Failed(reason="cannot run: there is no host program to call back")
+            return Failed(reason="cannot run: no host program is connected")
         return await callback_handler(self._ask_host)(call)
 
     async def _call_tool(self, call: HookCall) -> Reply:
@@ -350,9 +363,7 @@ class SessionHooks:
             try:
                 make_folders(folder, private=True)
             except OSError as error:
-                self._effects.warn(
-                    f"The folder for the data of hooks cannot be made: {error.strerror or error}."
-                )
+                self._effects.warn(f"Cannot create the folder for hook data: {error.strerror or error}.")
             self._scratchpads[folder] = os.path.isdir(folder)
         return folder if self._scratchpads[folder] else None
 
@@ -393,8 +404,7 @@ class SessionHooks:
         self._session.attach_hook_context("SessionStart", texts)
 
     def _rewake(self, text: str) -> None:
-        words = f"Output of a hook that ran in the background:\n{text}"
-        self._basis.wake(Prompt(content=words, origin=HOOK, meta=True))
+        self._basis.wake(Prompt(content=_LATE.format(text=text), origin=HOOK, meta=True))
 
     async def _note_change(self, path: str, change: Change) -> None:
         await self.fire(FileChanged(file_path=path, event=change))

@@ -62,7 +62,7 @@ def fire_notification(hooks: Hooks, kind: str, message: str, *, title: str | Non
 def refusal(prompt: Prompt, said: HookOutcome) -> str:
     """What the sender of a refused prompt reads, with the prompt itself unless hooks object to that."""
     words = "" if said.suppress_original_prompt else f"\n\nThe prompt was: {text_of(prompt.content)}"
-    return f"The prompt was refused by a hook: {said.block}{words}"
+    return f"A hook blocked the prompt: {said.block}{words}"
 
 
 def stop_words(reason: str) -> str:
@@ -86,6 +86,13 @@ async def fire_post_tool_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None
         turn.stopped_by, turn.stopped_by_hook = said.stop, True
 
 
+async def late_words(turn: Turn, blocks: int) -> str | None:
+    """Where no other prompt can come: what hooks in the background say to the work, or nothing."""
+    if not turn.runtime.host.is_last() or ((most := _most_blocks(turn)) and blocks >= most):
+        return None
+    return await turn.runtime.hooks.late_words()
+
+
 async def fire_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
     """What hooks say to the end of a turn: why it continues, how it ends, or nothing."""
     if not turn.runtime.hooks.listens_to("Stop"):
@@ -103,7 +110,7 @@ async def fire_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
         return None
     most = _most_blocks(turn)
     if most and blocks >= most:
-        notice = f"Stop hooks continued the turn {most} times, which is the limit: it ends now."
+        notice = f"Stop hooks continued the turn {most} times, the limit. The turn ends."
         turn.runtime.channel.emit(Noticed(notice, "warning"))
         return None
     return words
@@ -137,7 +144,7 @@ async def fire_model_fallback(turn: Turn, fallback: str) -> None:
     refused = await fire_model_switch(turn.session, turn.runtime, turn.model, fallback, switch=switch)
     if refused is not None:
         raise ProviderError(
-            f"{turn.model} is overloaded, and a hook refused to continue with {fallback}: {refused}",
+            f"{turn.model} is overloaded, and a hook blocked the switch to {fallback}: {refused}",
             kind="overloaded",
         )
 

@@ -68,11 +68,12 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     Raises:
         CallDenied: nothing.
     """
+    await turn.runtime.features.before_decision(tool)
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.gate.decide(case)
     doubted = isinstance(decision, Ask)
     if tool.needs_person and isinstance(decision, Allow):
-        reason = f"{tool.name} needs a person to approve each call"
+        reason = f"the user must approve each {tool.name} call"
         decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
     decision = await turn.runtime.features.review(turn, case, decision)
     if isinstance(decision, Allow) and decision.judged:
@@ -109,7 +110,7 @@ def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
     """What to do about a command that was judged wrongly before."""
     if (refusal := turn.runtime.workspace.stopped_commands.get(case.subject)) is None:
         return None
-    doubt = doubt_about(f"when it ran before, {refusal}")
+    doubt = doubt_about(f"the last time it ran, {refusal}")
     return Deny(doubt.reason, "mode") if case.mode == "dontAsk" else doubt
 
 
@@ -141,7 +142,7 @@ def _with_hook_reason(doubt: Ask, hook: Decision | None) -> Ask:
     """The doubt with the reason of a hook that asks as well, where another check came first."""
     if not isinstance(hook, Ask) or not hook.reason or hook.reason in doubt.reason:
         return doubt
-    return msgspec.structs.replace(doubt, reason=f"{doubt.reason}; a hook asks: {hook.reason}")
+    return msgspec.structs.replace(doubt, reason=f"{doubt.reason}; a hook requires approval: {hook.reason}")
 
 
 async def _approved(asked: AllowedCall, answer: Permitted, tool: Tool, turn: Turn) -> AllowedCall:

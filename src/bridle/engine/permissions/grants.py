@@ -20,7 +20,7 @@ async def grant(turn: Turn, updates: Iterable[Mapping[str, Any]]) -> None:
             update = read_update(given)
             _apply(turn, update)
         except ValueError as error:
-            _warn(turn, f"A permission update was left out: {error}")
+            _warn(turn, f"Ignored a permission update: {error}")
             continue
         if update["destination"] in PERSISTENT:
             await _persist(turn, update)
@@ -43,7 +43,7 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
         case "setMode":
             mode = mode_of(update)
             if mode not in (*turn.runtime.gate.modes, session.state.mode):
-                raise ValueError(f"this session may not switch to {mode}.")
+                raise ValueError(f"this session cannot switch to {mode}.")
             if (notice := mode_notice(session.state.mode, mode, session.state.rules)) is not None:
                 _warn(turn, notice)
             set_mode(session, turn.runtime, mode)
@@ -53,7 +53,7 @@ async def _persist(turn: Turn, update: PermissionUpdate) -> None:
     try:
         await turn.runtime.gate.persist(update)
     except (ConfigError, OSError) as error:
-        _warn(turn, f"The permission holds for this session only, because it could not be saved: {error}")
+        _warn(turn, f"Could not save the permission; it applies to this session only: {error}")
 
 
 def _warn(turn: Turn, text: str) -> None:

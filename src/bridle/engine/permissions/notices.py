@@ -15,7 +15,7 @@ _LONGEST = 120
 _LABELS = {Effect.ALLOW: "Allowed", Effect.ASK: "Asked about", Effect.DENY: "Denied"}
 _CHANGES = {
     Effect.ALLOW: ("now allowed", "no longer allowed"),
-    Effect.ASK: ("now asked about", "no longer asked about"),
+    Effect.ASK: ("now needs approval", "no longer needs approval"),
     Effect.DENY: ("now denied", "no longer denied"),
 }
 
@@ -81,23 +81,23 @@ class PermissionNotices:
         before = _last_notice(self._session)
         present = self._described(now)
         if present is None and before is not None and now.mode != "plan":
-            present = f"{MARK}\nMode {self._mode(now.mode)}, and there are no rules."
+            present = f"{MARK}\nMode {self._mode(now.mode)}; no rules."
         return None if present is None or (before is not None and present in before) else present
 
     def _mode(self, mode: Mode) -> str:
         match mode:
             case "bypassPermissions":
-                return f"{mode}: calls run without a question"
+                return f"{mode}: every call runs without approval"
             case "auto":
-                return f"{mode}: a reviewer decides on calls that are not plainly harmless"
+                return f"{mode}: a reviewer decides on calls that may do harm"
             case _:
                 edits = ", edits" if mode == "acceptEdits" else ""
                 commands = "commands in the sandbox" if self._sandboxed else "read-only commands"
-                rest = "denied" if mode == "dontAsk" else "asked about"
+                rest = "denied" if mode == "dontAsk" else "needs approval"
                 if mode != "dontAsk" and not self._attended:
-                    rest = "denied, because no one can approve it"
-                runs = f"reads{edits} and {commands} run in the working folders"
-                return f"{mode}: {runs}, the rest is {rest}"
+                    rest = "denied (no one can approve)"
+                runs = f"reads{edits} and {commands} are allowed in the working folders"
+                return f"{mode}: {runs}; everything else: {rest}"
 
     def _changes(self, before: _Standing, now: _Standing) -> Iterator[str]:
         # Plan mode has reminders of its own.

@@ -55,7 +55,7 @@ async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None
 
 def _tell_of_question(turn: Turn, tool: Tool) -> None:
     if not is_on(turn.runtime.env, _QUIET):
-        message = f"Your approval is needed for a call of {tool.name}."
+        message = f"{tool.name} needs your approval."
         fire_notification(turn.runtime.hooks, "permission_prompt", message)
 
 

@@ -58,7 +58,7 @@ class RelayedChannel:
         if waiting is None or waiting.done() or behavior not in ("allow", "deny"):
             return False
         origin = Origin(source="channel", who=server)
-        refused = Refused(message=f"It was refused over the channel {server}.", origin=origin)
+        refused = Refused(message=f"It was denied through the channel {server}.", origin=origin)
         waiting.set_result(Permitted(origin=origin) if behavior == "allow" else refused)
         return True
 
