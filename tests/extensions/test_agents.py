@@ -95,7 +95,7 @@ def test_prompt_is_read_when_it_is_needed(tmp_path: Path):
     file.write_text(file.read_text().replace("You are an agent.", "You are another."))
     assert agent.prompt == "You are another."
     file.unlink()
-    with pytest.raises(ToolError, match="cannot be read"):
+    with pytest.raises(ToolError, match="could not be read"):
         _ = agent.prompt
 
 

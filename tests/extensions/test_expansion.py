@@ -108,7 +108,7 @@ async def test_failing_command_aborts():
 
 async def test_missing_file_is_said():
     gone = Skill(name="one", values={}, source="user", file="/nowhere/one/SKILL.md")
-    with pytest.raises(ToolError, match="cannot be read"):
+    with pytest.raises(ToolError, match="could not be read"):
         await expand(gone, "", HERE, shout)
 
 

@@ -75,7 +75,7 @@ def test_dangerous_yaml_is_refused():
 def test_values_without_end_are_named_and_left_out(header: str):
     front = read(f"---\n{header}\n---\nThe body")
     assert (front.values, front.body) == ({}, "The body")
-    assert "nested without end" in str(front.problem)
+    assert "values, or endless nesting" in str(front.problem)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ _PHASES = "meta.phases must be a list of"
         ("{ name: 'two words', description: 'x' }", _WORD),
         ("{ name: 'a:b', description: 'x' }", _WORD),
         ("{ name: '../x', description: 'x' }", _WORD),
-        ("{ name: 'x', description: ' ' }", "meta.description is missing: say what the workflow does"),
+        ("{ name: 'x', description: ' ' }", ("meta.description is missing: describe what the workflow does")),
         ("{ name: 'x', description: 'x', phases: 'a' }", f"{_PHASES} at most 50 objects with a title"),
         ("{ name: 'x', description: 'x', phases: [{}] }", f"{_PHASES} objects with a title"),
         ("{ name: f(), description: 'x' }", "meta must be a plain literal: line 1 calls a function"),
@@ -99,11 +99,11 @@ def test_broken_files_are_named_and_the_rest_works(tmp_path: Path):
     gone.mkdir()
     files, problems = load_workflows(Index(str(tmp_path / "i")), [root(folder)])
     assert list(files) == ["good"]
-    clash = f"the workflow 'good' is in {folder / 'good.js'} already, so this file does not count"
+    clash = f"ignored: the workflow 'good' is already defined in {folder / 'good.js'}"
     assert [(each.file, str(each).removeprefix(each.file)) for each in problems] == [
         (str(bad), f": {_WORD.replace(' ', ': ', 1)}"),
         (str(call), ": meta must be a plain literal: line 2 calls a function"),
-        (str(gone), ": the file cannot be read: Is a directory"),
+        (str(gone), ": the file could not be read: Is a directory"),
         (str(none), ": line 1: a script begins with `export const meta = {…}`"),
         (str(same), f": meta.name: {clash}"),
     ]

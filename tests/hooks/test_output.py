@@ -404,7 +404,7 @@ def test_time_that_is_over_stops_only_what_must_not_go_on_unseen(
     event: HookEvent, asked: AnyHook, closed: bool
 ):
     said = _said(event, TimedOut(seconds=2), asked)
-    assert "within 2 seconds" in said.problems[0]
+    assert "timed out after 2 seconds" in said.problems[0]
     assert (isinstance(said.decision, Deny) or said.block is not None) is closed
 
 

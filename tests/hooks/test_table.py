@@ -179,7 +179,7 @@ def test_reason_why_a_hook_does_not_count_is_told():
     layers = [layer({"PreToolUSe": _hooks("x"), "Stop": _hooks("y", **{"if": "Bash(ls)"})})]
     table = from_layers(layers, trusted=True)
     reasons = [table.policy.objection(entry) for entry in table.entries]
-    assert reasons == ["there is no event PreToolUSe", "`if` needs a call, and Stop has none"]
+    assert reasons == ["unknown event PreToolUSe", "`if` needs a tool call, and Stop has none"]
     assert [problem.key for problem in table.problems] == [
         "hooks.PreToolUSe[0].hooks[0]",
         "hooks.Stop[0].hooks[0]",

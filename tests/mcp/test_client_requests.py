@@ -137,7 +137,7 @@ async def test_models_are_asked_for_servers_only_with_consent():
     assert "sampling" in attendant.capabilities()
     answer = attendant.answers()["sampling/createMessage"]
     assert (await answer({"messages": []}))["content"]["text"] == "s"
-    with pytest.raises(McpError, match="refused"):
+    with pytest.raises(McpError, match="denied"):
         await answer({"messages": []})
     assert isinstance(person.asked[0], PermissionQuestion) and person.asked[0].input == {"messages": []}
 

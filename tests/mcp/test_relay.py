@@ -170,4 +170,4 @@ async def test_server_asks_a_model_once_the_user_agrees(tmp_path: Path, allowed:
         assert "Swordfish." in result and "endTurn" in result
         assert bodies[1]["max_tokens"] == 50 and "What is the word?" in json.dumps(bodies[1]["messages"])
     else:
-        assert "refused to ask a model" in result and len(bodies) == 2
+        assert "The user denied this server the use of a model" in result and len(bodies) == 2

@@ -85,7 +85,7 @@ async def test_skill_that_is_not_what_was_announced_is_not_used(sent: str):
     ):
         await eventually(servers.skills)
         (skill,) = served_skills(servers)
-        with pytest.raises(ToolError, match="than it had announced"):
+        with pytest.raises(ToolError, match="than announced; it was ignored"):
             await skill.load()
 
 
@@ -104,7 +104,7 @@ async def test_other_files_of_a_skill_are_held_against_their_digests():
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         await eventually(servers.skills)
-        with pytest.raises(McpError, match="than it had announced"):
+        with pytest.raises(McpError, match="than announced; it was ignored"):
             await servers.read_resource("s", FORMS)
 
 
@@ -126,7 +126,7 @@ async def test_announcement_that_cannot_be_relied_on_is_left_out_and_said(change
         FakeEndpoint(Served(_entry(**changed))) as endpoint,
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
-        await eventually(lambda: "was left out" in servers.status()[0].log)
+        await eventually(lambda: "was skipped" in servers.status()[0].log)
         assert servers.skills() == ()
 
 

@@ -37,9 +37,9 @@ async def test_server_is_turned_off_and_on_again():
     async with asyncio.timeout(50), connected(plain()) as servers:
         await servers.toggle("s", enabled=False)
         assert (servers.status()[0].status, list(servers.tools())) == ("disabled", [])
-        with pytest.raises(McpError, match="turned off"):
+        with pytest.raises(McpError, match="disabled"):
             await servers.call("s", "echo", {})
-        with pytest.raises(McpError, match="turn it on first"):
+        with pytest.raises(McpError, match="Enable it first"):
             await servers.reconnect("s")
         await servers.toggle("s", enabled=True)
         assert servers.status()[0].status == "connected"
@@ -47,13 +47,13 @@ async def test_server_is_turned_off_and_on_again():
 
 
 async def test_server_that_policy_refuses_cannot_be_turned_on():
-    server = Server(name="s", config=plain(), scope="project", off="refused by deniedMcpServers")
+    server = Server(name="s", config=plain(), scope="project", off="denied by deniedMcpServers")
     async with asyncio.timeout(50), connected(server) as servers:
         assert (servers.status()[0].status, servers.status()[0].error) == (
             "disabled",
-            "refused by deniedMcpServers",
+            "denied by deniedMcpServers",
         )
-        with pytest.raises(McpError, match="refused by deniedMcpServers"):
+        with pytest.raises(McpError, match="denied by deniedMcpServers"):
             await servers.toggle("s", enabled=True)
 
 
@@ -166,7 +166,7 @@ async def test_resources_are_listed_and_read_by_tools(tmp_path: Path):
                 "server": {
                     "anyOf": [{"type": "string"}, {"type": "null"}],
                     "default": None,
-                    "description": "Only what this server offers.",
+                    "description": "Only this server.",
                 }
             },
             "required": [],

@@ -29,7 +29,7 @@ async def test_from_a_marketplace_to_a_plugin_and_back(program: Program):
     details = await program.run("plugin", "details", "greeter")
     assert "MCP server: bell" in details.out and "keywords: example" in details.out
     refused = await program.run("plugin", "uninstall", "words")
-    assert refused.code == 1 and "needed by formatter@village" in refused.err
+    assert refused.code == 1 and "required by formatter@village" in refused.err
     gone = await program.run("plugin", "uninstall", "formatter", "--prune", "-y")
     assert gone.out.count("Removed") == 3
 
@@ -56,7 +56,7 @@ async def test_options_are_set_shown_and_kept_secret(program: Program):
     shown = await program.run("plugin", "configure", "greeter")
     assert "tone (string): cool" in shown.out and "token (string): (secret)" in shown.out
     wrong = await program.run("plugin", "configure", "greeter", "nothing=1")
-    assert wrong.code == 1 and "these are: tone, token" in wrong.err
+    assert wrong.code == 1 and "options: tone, token" in wrong.err
 
 
 async def test_plugins_are_turned_off_and_on(program: Program):
@@ -116,7 +116,7 @@ async def test_mistakes_come_with_a_way_out(program: Program):
         (("install",), 1, "missing argument <plugins>"),
         (("disable",), 1, "missing argument <plugin>, or -a"),
         (("list", "--what"), 1, "see bridle plugin list --help"),
-        (("marketplace", "remove", "x"), 1, "no marketplace 'x'"),
+        (("marketplace", "remove", "x"), 1, "unknown marketplace 'x'"),
         (("marketplace", "rmove", "x"), 1, "did you mean remove? See bridle plugin marketplace --help"),
         (("uninstall", "x@y"), 1, "plugin list"),
     ):

@@ -46,35 +46,44 @@ def load(site: Path, name: str, code: str, *, seconds: float = 10.0) -> list[Con
 WRONG = {
     "fault_base": ("class Odd(BaseException): ...\nraise Odd('no')", "failed with Odd: no"),
     "fault_generator": ("raise GeneratorExit", "failed with GeneratorExit"),
-    "fault_exit": ("raise SystemExit(3)", "wanted to end the program (3)"),
+    "fault_exit": ("raise SystemExit(3)", "tried to exit the program (3)"),
     "fault_lines": ("raise ValueError('a\\nb\\x1b[31m')", "failed with ValueError: a b\ufffd[31m"),
-    "fault_tools": (f"{_BEGIN}contribution = Contribution(tools=(1,))", "gave tools that are no sequence"),
+    "fault_tools": (
+        f"{_BEGIN}contribution = Contribution(tools=(1,))",
+        "tools that are not a sequence",
+    ),
     "fault_name": (
         f"{_BEGIN}from bridle.types.tool import tool\nimport msgspec\n"
         "class Input(msgspec.Struct): ...\n"
         "@tool('my tool', Input)\nasync def it(input, ctx):\n    'I.'\n"
         "contribution = Contribution(tools=(it,))\n",
-        "gave a tool called 'my tool'",
+        "returned the tool name 'my tool'",
     ),
-    "fault_none": (f"{_BEGIN}contribution = Contribution(commands=None)", "gave commands that are no"),
+    "fault_none": (f"{_BEGIN}contribution = Contribution(commands=None)", "returned commands that are not"),
     "fault_hooks": (
         f"{_BEGIN}contribution = Contribution(hooks=(PackageHook(event='Stop', function=3),))",
-        "gave a hook without",
+        "returned a hook without",
     ),
-    "fault_features": (f"{_BEGIN}contribution = Contribution(features=(3,))", "gave features that are no"),
+    "fault_features": (
+        f"{_BEGIN}contribution = Contribution(features=(3,))",
+        "features that are not",
+    ),
     "fault_row": (
         f"{_BEGIN}from bridle.types.package import FeatureSetting\n"
         "row = FeatureSetting(feature='a', name='b', type=object(), meaning='m')\n"
         "contribution = Contribution(settings=(row,))\n",
-        "gave the setting a.b with a type that cannot be checked",
+        "returned the setting a.b with an unsupported type",
     ),
     "fault_row_name": (
         f"{_BEGIN}from bridle.types.package import FeatureSetting\n"
         "row = FeatureSetting(feature='a.b', name='c', type=str, meaning='m')\n"
         "contribution = Contribution(settings=(row,))\n",
-        "gave a setting called",
+        "returned the setting name",
     ),
-    "fault_providers": (f"{_BEGIN}contribution = Contribution(providers={{'x': 3}})", "gave providers that"),
+    "fault_providers": (
+        f"{_BEGIN}contribution = Contribution(providers={{'x': 3}})",
+        "providers that",
+    ),
 }
 
 
@@ -92,7 +101,7 @@ def test_whatever_a_package_does_wrong_becomes_one_line(site: Path, name: str):
 def test_a_package_that_does_not_come_to_an_end_is_interrupted(site: Path, code: str):
     before, left = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]
     fault = load(site, "fault_late", code, seconds=0.05)
-    assert isinstance(fault, PackageFault) and "took longer than 0.05 seconds" in str(fault)
+    assert isinstance(fault, PackageFault) and "timed out after 0.05 seconds" in str(fault)
     assert signal.getsignal(signal.SIGALRM) is before
     # Whoever uses the same clock is not robbed of it.
     assert bool(signal.getitimer(signal.ITIMER_REAL)[0]) is bool(left)

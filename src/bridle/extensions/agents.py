@@ -28,7 +28,7 @@ class FileAgent(AgentDefinition, frozen=True, kw_only=True, array_like=True):
         try:
             return read_body(self.file or "").strip()
         except OSError as error:
-            raise ToolError(f"{self.file} cannot be read: {error.strerror or error}.") from error
+            raise ToolError(f"{self.file} could not be read: {error.strerror or error}.") from error
 
 
 class Agents(Struct, frozen=True, kw_only=True, array_like=True):
@@ -83,7 +83,7 @@ def _add(agent: FileAgent, agents: dict[str, FileAgent], problems: list[Problem]
     other = agents.setdefault(agent.name, agent)
     file = agent.file or ""
     if other is not agent and os.path.realpath(other.file or "") != os.path.realpath(file):
-        message = f"the agent {agent.name!r} is defined in {other.file} already, so this file does not count"
+        message = f"ignored: the agent {agent.name!r} is already defined in {other.file}"
         problems.append(Problem(file=file, key="name", message=message))
 
 
@@ -93,13 +93,15 @@ def _read(found: Found) -> FileAgent | Problem | None:
     if name is None or name == "":
         return None
     if not isinstance(name, str) or not name.strip():
-        return Problem(file=found.path, key="name", message="it is not a text: put it in quotes")
+        return Problem(file=found.path, key="name", message="it is not a string: put it in quotes")
     if ":" in name or name.startswith("-") or not name.strip().isprintable():
         message = f"{name!r} has a colon or a control character, or begins with a dash: rename it"
         return Problem(file=found.path, key="name", message=message)
     description = text_of(values.get("description"))
     if description is None:
-        return Problem(file=found.path, key="description", message="it is missing: say when to use the agent")
+        return Problem(
+            file=found.path, key="description", message=("it is missing: describe when to use the agent")
+        )
     return _definition(found, _full_name(found, name.strip()), description)
 
 

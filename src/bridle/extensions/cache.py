@@ -8,9 +8,9 @@ count while the stamps hold. In memory a look at the disk counts for less than a
 import os
 import os.path
 import time
+from binascii import crc32
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
-from zlib import crc32
 
 import msgspec
 from msgspec import Struct

@@ -68,7 +68,7 @@ async def expand(
     try:
         body = await skill.load()
     except OSError as error:
-        raise ToolError(f"The skill {skill.name} cannot be read: {error.strerror or error}.") from error
+        raise ToolError(f"The skill {skill.name} could not be read: {error.strerror or error}.") from error
     fill = _Filling(skill, arguments, circumstances)
     pieces: list[str] = []
     written: list[_Part] = []
@@ -82,7 +82,7 @@ async def expand(
             continue
         commands += 1
         if commands > _MOST_COMMANDS:
-            raise ToolError(f"The skill {skill.name} runs more than {_MOST_COMMANDS} commands: shorten it.")
+            raise ToolError(f"The skill {skill.name} runs more than {_MOST_COMMANDS} commands. Shorten it.")
         pieces.append((await run(filled.strip())).strip("\n"))
     text = "".join(pieces)
     if arguments.strip() and not fill.used:
@@ -90,7 +90,7 @@ async def expand(
     if circumstances.skill_dir is not None:
         text = f"Base directory for this skill: {circumstances.skill_dir}\n\n{text}"
     if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}\n\n[The rest of the skill is left out: it is too long.]"
+        text = f"{text[:LONGEST]}\n\n[The rest of the skill is omitted: it is too long.]"
     fixed, given = _apart(written)
     return Expanded(encodable(text), encodable(fixed), encodable(given))
 

@@ -158,18 +158,18 @@ def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = 2 if mark is None else mark.line + 2
-        return {}, _problem(file, line, f"{_NOT_YAML}: {error.problem or 'it cannot be read'}")
+        return {}, _problem(file, line, f"{_NOT_YAML}: {error.problem or 'it is invalid'}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return {}, _problem(file, 2, f"{_NOT_YAML}: {str(error)[:200]}")
     if read is None:
         return {}, None
     if not isinstance(read, dict):
-        return {}, _problem(file, 2, "the header is not a list of names and values")
+        return {}, _problem(file, 2, "the header must be a list of keys and values")
     plain = _Plain()
     try:
         return {str(key): plain.of(value) for key, value in read.items()}, None
     except _TooMuch:
-        message = f"the header has more than {_MOST_VALUES} values, or they are nested without end"
+        message = f"the header has more than {_MOST_VALUES} values, or endless nesting"
         return {}, _problem(file, 2, message)
 
 

@@ -231,7 +231,7 @@ def _read_entry(root: Root, path: str, mark: Mark) -> Entry:
     try:
         text = _read(file)
     except OSError as error:
-        return Entry(path, 0, 0, {}, fault=f"the file cannot be read: {error.strerror or error}")
+        return Entry(path, 0, 0, {}, fault=f"the file could not be read: {error.strerror or error}")
     when, inode = settled(mark[0]), mark[1]
     if root.kind == "themes":
         return Entry(path, when, inode, {})

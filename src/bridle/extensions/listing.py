@@ -7,7 +7,7 @@ from bridle.extensions.skills import Skill
 
 _HEADING = """\
 # Skills
-Load the one that fits the task with the Skill tool before you begin."""
+Before you begin, load the skill that fits the task with the Skill tool."""
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_NAME = 100
 
@@ -25,7 +25,7 @@ def list_skills(
         return None
     lines = lines_within(skills, budget=budget, longest=longest, scores=scores, bare=bare)
     cut = len(skills) - len(lines)
-    rest = [f"… and {cut} more that are used rarely; the user can list them with /skills."] if cut else []
+    rest = [f"… and {cut} more, rarely used; the user can list them with /skills."] if cut else []
     return "\n".join((_HEADING, *lines.values(), *rest))
 
 

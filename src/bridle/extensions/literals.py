@@ -76,7 +76,7 @@ class _Reader:
                 self._complain("calls or declares a function" if self._next("(") else "uses a variable")
             members[name] = self.value(depth + 1)
             if not self.takes(",") and not self._next("}"):
-                self._complain("lacks a comma or a closing brace")
+                self._complain("is missing a comma or a closing brace")
         return members
 
     def _items(self, depth: int) -> list[Any]:
@@ -84,7 +84,7 @@ class _Reader:
         while not self.takes("]"):
             items.append(self.value(depth + 1))
             if not self.takes(",") and not self._next("]"):
-                self._complain("lacks a comma or a closing bracket")
+                self._complain("is missing a comma or a closing bracket")
         return items
 
     def _name(self) -> str:
@@ -96,14 +96,14 @@ class _Reader:
             return self._text(found)
         found = _WORD.match(self._source, self._at) or _NUMBER.match(self._source, self._at)
         if found is None:
-            self._complain(f"has {self._shown()} where a name belongs")
+            self._complain(f"has {self._shown()} in place of a name")
         self._pass(found)
         return found[0]
 
     def _text(self, found: re.Match[str]) -> str:
         raw = next(group for group in found.groups() if group is not None)
         if found[3] is not None and _INSERTION.search(raw):
-            self._complain("puts a value into a text")
+            self._complain("inserts a value into a string")
         self._pass(found)
         return encodable(_ESCAPE.sub(_character, raw))
 
@@ -112,7 +112,7 @@ class _Reader:
             self._complain("spreads another value")
         found = _WORD.match(self._source, self._at)
         if found is None:
-            self._complain(f"has {self._shown()} where a value belongs")
+            self._complain(f"has {self._shown()} in place of a value")
         if found[0] not in _NAMED:
             behind = self._source[_after_space(self._source, found.end()) :]
             calls = behind.startswith(("(", ".")) or found[0] in ("new", "function", "async")

@@ -3,6 +3,7 @@
 import os
 import os.path
 import re
+import signal
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -47,7 +48,7 @@ class PackageFault(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        return f"The package {self.package.name} {self.package.version} is left out: {self.message}"
+        return f"The package {self.package.name} {self.package.version} is ignored: {self.message}"
 
 
 class _Folder(Struct, array_like=True):
@@ -134,7 +135,7 @@ def load_package(package: Package, *, seconds: float = 10.0) -> list[Contributio
             # The boundary of what a package may do to a session: a defect in one becomes a sentence.
             return PackageFault(package, _sentence(target, error, seconds))
         if (wrong := _mismatch(made)) is not None:
-            return PackageFault(package, f"{target} gave {wrong}")
+            return PackageFault(package, f"{target} returned {wrong}")
         brought.append(made)
     return brought
 
@@ -156,7 +157,6 @@ class _Late(BaseException):
 @contextmanager
 def _in_time(seconds: float) -> Generator[None]:
     """Interrupt what takes longer; only the main thread can be."""
-    import signal
     from threading import current_thread, main_thread
 
     if current_thread() is not main_thread():
@@ -185,9 +185,9 @@ def _in_time(seconds: float) -> Generator[None]:
 def _sentence(target: str, error: BaseException, seconds: float) -> str:
     match error:
         case SystemExit(code=code):
-            said = f"wanted to end the program ({code})"
+            said = f"tried to exit the program ({code})"
         case _Late():
-            said = f"took longer than {seconds:g} seconds"
+            said = f"timed out after {seconds:g} seconds"
         case _:
             said = f"failed with {type(error).__name__}: {str(error)[:500]}"
     return printable(" ".join(f"{target} {said}".split()))
@@ -204,28 +204,28 @@ _PARTS: dict[str, type] = {
 def _mismatch(made: Any) -> str | None:
     """What is wrong with a contribution: nothing checks its parts when it is made."""
     if not isinstance(made, Contribution):
-        return f"{type(made).__name__} and not a bridle.types.package.Contribution"
+        return f"{type(made).__name__}, not a bridle.types.package.Contribution"
     for name, kind in _PARTS.items():
         parts: Any = getattr(made, name)
         if not isinstance(parts, (tuple, list)) or not all(isinstance(each, kind) for each in parts):
-            return f"{name} that are no sequence of {kind.__module__}.{kind.__name__}"
+            return f"{name} that are not a sequence of {kind.__module__}.{kind.__name__}"
     openers: Any = made.features
     if not isinstance(openers, (tuple, list)) or not all(map(callable, openers)):
-        return "features that are no sequence of functions"
+        return "features that are not a sequence of functions"
     if len({tool.name for tool in made.tools}) < len(made.tools):
-        return "two tools of one name"
+        return "two tools with the same name"
     for tool in made.tools:
         if not TOOL_NAME.fullmatch(str(tool.name)):
-            return f"a tool called {str(tool.name)[:80]!r}: use letters, digits, dashes and underscores"
+            return f"the tool name {str(tool.name)[:80]!r}: use letters, digits, dashes and underscores"
     for row in made.settings:
         if (wrong := _wrong_row(row)) is not None:
             return wrong
     hooks: Any = made.hooks
     if not all(isinstance(each.event, str) and callable(each.function) for each in hooks):
-        return "a hook without the name of an event or without a function"
+        return "a hook without an event name or a function"
     makers: Any = made.providers
     if not isinstance(makers, Mapping) or not all(map(callable, makers.values())):
-        return "providers that are no functions by name"
+        return "providers that do not map names to functions"
     return None
 
 
@@ -233,7 +233,7 @@ def _wrong_row(row: FeatureSetting) -> str | None:
     """What is wrong with the setting of a feature."""
     names: tuple[Any, Any] = row.feature, row.name
     if not all(isinstance(each, str) and TOOL_NAME.fullmatch(each) for each in names):
-        return f"a setting called {str(names)[:80]}: use letters, digits, dashes and underscores"
+        return f"the setting name {str(names)[:80]}: use letters, digits, dashes and underscores"
     try:
         msgspec.json.schema(row.type)
         msgspec.convert(None, row.type)
@@ -241,7 +241,7 @@ def _wrong_row(row: FeatureSetting) -> str | None:
         return None
     except Exception as error:
         # The type is one of the package, and may be one that nothing can be checked by.
-        return f"the setting {row.feature}.{row.name} with a type that cannot be checked: {error}"
+        return f"the setting {row.feature}.{row.name} with an unsupported type: {error}"
     return None
 
 

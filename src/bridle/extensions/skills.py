@@ -85,7 +85,13 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        return words(self.values.get("aliases")) if self.source == "bundled" else ()
+        if self.source == "bundled":
+            return words(self.values.get("aliases"))
+        # A skill answers to the name of its header too, where its folder has another one.
+        prefix, colon, last = self.name.rpartition(":")
+        own = text_of(self.values.get("name"))
+        is_usable = own is not None and own != last and re.search(_UNTYPED, own) is None
+        return (f"{prefix}{colon}{own}",) if is_usable else ()
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -250,19 +256,19 @@ def skill_of(found: Found) -> Skill:
 
 
 def _hidden(skill: Skill, other: Skill) -> str:
-    return f"/{skill.name} means {other.file or other.source} already, so this one does not count: rename it"
+    return f"ignored: /{skill.name} is already defined in {other.file or other.source}; rename this one"
 
 
 def _doubts(skill: Skill) -> Iterator[Problem]:
     """What counts, but not as its author will have meant it."""
     if skill.for_user and re.search(_UNTYPED, skill.name):
         message = (
-            f"{skill.name!r} cannot be typed behind a slash, so only the model can call it: rename it with "
-            "letters, digits, dots and dashes"
+            f"{skill.name!r} is not a valid command name, so only the model can call it; use letters, "
+            "digits, dots and dashes"
         )
         yield Problem(file=skill.file, message=message)
     if not isinstance(skill.values.get("hooks", {}), dict | None):
-        yield Problem(file=skill.file, key="hooks", message="they are left out: write events with lists")
+        yield Problem(file=skill.file, key="hooks", message="ignored: write events with lists")
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -73,8 +73,8 @@ documents that your change made wrong. Ask only before what cannot be undone or 
 has to decide. When you are done, say what you did, what you assumed and what is left."""
 
 _CONCISE = """\
-Answer in as few words as the matter allows. Lead with the result. No preamble, no summary of what was \
-asked, no list where a sentence does. Show code instead of describing it. For finished work one or two \
+Answer in as few words as possible. Lead with the result. No preamble, no summary of what was \
+asked, no list where a sentence is enough. Show code instead of describing it. For finished work one or two \
 sentences are enough; give details when asked."""
 
 _EXPLANATORY = """\
@@ -92,9 +92,9 @@ trade-offs to think about. Wait for their code. When it comes, say in a sentence
 on. Between such pieces, add short notes that begin with "Insight:" about why the code is as it is."""
 
 BUILT_IN = (
-    _built_in(DEFAULT, "Get the work done and say briefly what was done", ""),
+    _built_in(DEFAULT, "Do the work and report briefly", ""),
     _built_in("Proactive", "Assume and act instead of asking", _PROACTIVE),
     _built_in("Concise", "As few words as possible", _CONCISE),
     _built_in("Explanatory", "Explain choices and patterns along the way", _EXPLANATORY),
-    _built_in("Learning", "Leave pieces of the code to you, and explain", _LEARNING),
+    _built_in("Learning", "Leave parts of the code to you, and explain", _LEARNING),
 )

@@ -45,7 +45,7 @@ def find_theme(index: Index, roots: Sequence[Root], wanted: str) -> Theme | Prob
     name = wanted.removeprefix(CUSTOM)
     file = next((each for each in list_themes(index, roots) if each.name == name), None)
     if file is None:
-        return Problem(file=name, message="there is no theme of this name; /theme lists those that are")
+        return Problem(file=name, message="unknown theme; /theme lists the themes")
     return read_theme(file)
 
 
@@ -67,9 +67,9 @@ def read_theme(file: ThemeFile) -> Theme | Problem:
         values, _, problem = parse(read_bytes(file.path, _LARGEST), file=file.path)
         written = msgspec.convert(values, _Written)
     except OSError as error:
-        return Problem(file=file.path, message=f"the theme cannot be read: {error.strerror or error}")
+        return Problem(file=file.path, message=f"the theme could not be read: {error.strerror or error}")
     except msgspec.ValidationError as error:
-        return Problem(file=file.path, message=f"the theme cannot be used: {error}")
+        return Problem(file=file.path, message=f"invalid theme: {error}")
     if problem is not None:
         return problem
     return Theme(name=written.name or file.name, base=written.base, overrides=written.overrides)

@@ -138,7 +138,7 @@ def load_workflows(
         other = files.setdefault(file.name, file)
         hidden = other is not file and os.path.realpath(other.path) != os.path.realpath(file.path)
         if hidden and file.source != "bundled":
-            message = f"the workflow {file.name!r} is in {other.path} already, so this file does not count"
+            message = f"ignored: the workflow {file.name!r} is already defined in {other.path}"
             problems.append(Problem(file=file.path, key="meta.name", message=message))
     return files, tuple(problems)
 
@@ -169,7 +169,7 @@ def _meta(value: Any) -> WorkflowMeta | _Fault:
     if not isinstance(name, str) or not re.fullmatch(_NAME, name):
         return _Fault("meta.name", "must be a word of letters, digits, dots and dashes")
     if not isinstance(description, str) or not description.strip():
-        return _Fault("meta.description", "is missing: say what the workflow does")
+        return _Fault("meta.description", "is missing: describe what the workflow does")
     phases = value.get("phases") or []
     if not isinstance(phases, list) or len(phases) > _MOST_PHASES:
         return _Fault("meta.phases", f"must be a list of at most {_MOST_PHASES} objects with a title")

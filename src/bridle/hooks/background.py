@@ -10,7 +10,7 @@ from bridle.types.hooks.outcome import HookOutcome
 
 MOST_AT_ONCE = 32
 _MOST_KEPT = 100_000
-_NO_WORDS = "a hook that ran in the background ended with exit code 2 and said nothing"
+_NO_WORDS = "a background hook exited with code 2 without output"
 
 
 class BackgroundHooks:
@@ -35,6 +35,8 @@ class BackgroundHooks:
         self._running: dict[asyncio.Task[Reply], HookCall] = {}
         self._contexts: list[str] = []
         self._closed = False
+        self._awaited: list[str] | None = None
+        """Where the words go that a turn waits for."""
 
     def adopt(self, call: HookCall, detached: Detached) -> bool:
         """Take over a hook; False when there are too many already, and then `rest` was not called."""
@@ -49,6 +51,17 @@ class BackgroundHooks:
         """What hooks that ended since the last time have to say to the model."""
         contexts, self._contexts = tuple(self._contexts), []
         return contexts
+
+    async def woken(self) -> str | None:
+        """What the hooks that may wake the model say, as soon as one does; None when all end in silence."""
+        self._awaited = awaited = []
+        try:
+            while not awaited and (left := [task for task, call in self._running.items() if _may_wake(call)]):
+                await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.sleep(0)  # What a task came to is taken in by a callback.
+        finally:
+            self._awaited = None
+        return "\n\n".join(awaited) or None
 
     def __len__(self) -> int:
         """How many still run."""
@@ -76,11 +89,15 @@ class BackgroundHooks:
         for text in (*said.system_messages, *said.problems):
             self._tell(text)
         if isinstance(reply, Ran) and reply.exit_code == 2 and _may_wake(call):
-            self._rewake(self._cut(reply.stderr.strip() or reply.stdout.strip() or _NO_WORDS))
+            text = self._cut(reply.stderr.strip() or reply.stdout.strip() or _NO_WORDS)
+            if self._awaited is None:
+                self._rewake(text)
+            else:
+                self._awaited.append(text)
             return
         self._keep(said.context)
         if (ignored := _decision_of(said)) is not None:
-            self._tell(f"the {call.name} hook ran in the background, too late to decide: {ignored[:200]}")
+            self._tell(f"ignored {ignored[:200]} from the background hook {call.name}")
 
     def _keep(self, context: tuple[str, ...]) -> None:
         """Keep the newest contexts; a session that never collects must not fill the memory."""

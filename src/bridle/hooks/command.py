@@ -3,7 +3,6 @@
 import asyncio
 import os
 import os.path
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from bridle.host.files import make_folders, read_bytes
 from bridle.host.process import Process
 from bridle.host.programs import find_program
 from bridle.host.reaper import Reaper
-from bridle.host.shell import find_bash, quote
+from bridle.host.shell import child_markers, find_bash, quote
 from bridle.types.errors import ToolError
 from bridle.types.sandbox import Sandbox
 from bridle.types.text import decode_json
@@ -67,7 +66,7 @@ class CommandHooks:
         try:
             program = self._start(call, call.hook, env_file)
         except (OSError, ValueError, ToolError) as error:
-            return Failed(reason=f"cannot be started: {error}")
+            return Failed(reason=f"could not start: {error}")
 
         def report() -> None:
             call.progress(_shown(program.printed()), _shown(program.complained()))
@@ -93,7 +92,7 @@ class CommandHooks:
             os.close(os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
             env["CLAUDE_ENV_FILE"] = env_file
         script, arguments = _script(hook, env)
-        shell = choose_shell(hook, script, env)
+        shell = choose_shell(hook, env)
         if self._sandbox is not None:
             inside = (shell, "-c", script, os.path.basename(shell), *arguments)
             confined = self._sandbox.confine(inside, cwd=self._project_dir, env=env)
@@ -145,35 +144,14 @@ def _shown(printed: bytes) -> str:
 
 _LAUNCH = 'exec "$@"'
 _POSIX_SHELL = "/bin/sh"
-_PLAIN = re.compile(
-    r"""(?:[\w./:,@%+~-]|'[^']*'|"(?:[^"\\$`]|\$\w+|\$\{\w+\})*"|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|[ \t])+"""
-)
-"""Words, quotes and variables, and nothing that shells could read in different ways."""
-_OF_THE_SHELL = frozenset((
-    "alias", "bg", "bind", "break", "builtin", "caller", "case", "command", "compgen", "complete", "compopt",
-    "continue", "coproc", "declare", "dirs", "disown", "do", "done", "echo", "elif", "else", "enable", "esac",
-    "eval", "export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "help", "history", "if", "in",
-    "jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read",
-    "readarray", "readonly", "return", "select", "set", "shift", "shopt", "source", "suspend", "test", "then",
-    "time", "times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "until", "wait",
-    "while", ".",
-))  # fmt: skip
-"""First words that mean something to the shell itself, and not everywhere the same."""
 
 
-def choose_shell(hook: CommandHook, script: str, env: Mapping[str, str]) -> str:
-    """The shell that runs a script: bash, or where it makes no difference the one that starts faster."""
-    wants_bash = hook.shell == "bash" or env.get("CLAUDE_CODE_SHELL") or not _is_plain(script)
+def choose_shell(hook: CommandHook, env: Mapping[str, str]) -> str:
+    """The shell that runs a script: /bin/sh, or bash for a hook that asks for it."""
+    wants_bash = hook.shell == "bash" or env.get("CLAUDE_CODE_SHELL")
     if not wants_bash and os.access(_POSIX_SHELL, os.X_OK):
         return _POSIX_SHELL
     return find_bash(env) or _POSIX_SHELL
-
-
-def _is_plain(script: str) -> bool:
-    if script == _LAUNCH:
-        return True
-    first = script.strip().partition(" ")[0]
-    return _PLAIN.fullmatch(script) is not None and first not in _OF_THE_SHELL
 
 
 def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -186,7 +164,7 @@ def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
         return _LAUNCH, [_filled_in(word, env) for word in (hook.command, *hook.args)]
     if hook.shell == "powershell":
         if (pwsh := find_program("pwsh", env)) is None:
-            raise FileNotFoundError("it asks for PowerShell, and there is no pwsh on the PATH")
+            raise FileNotFoundError("it needs PowerShell, but pwsh is not on the PATH")
         return _LAUNCH, [pwsh, "-NoProfile", "-NonInteractive", "-Command", hook.command]
     if prefix := env.get("CLAUDE_CODE_SHELL_PREFIX"):
         return f"{prefix} {quote(hook.command)}", []
@@ -198,7 +176,7 @@ def _environment(call: HookCall, env: Mapping[str, str], project_dir: str) -> di
     origin = call.origin
     added: dict[str, str | None] = {
         "PWD": project_dir,
-        "CLAUDECODE": "1",
+        **child_markers("harness"),
         "CLAUDE_CODE_CHILD_SESSION": "1",
         "CLAUDE_PID": str(os.getpid()),
         "CLAUDE_PROJECT_DIR": project_dir,

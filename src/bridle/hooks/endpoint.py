@@ -13,10 +13,10 @@ _PATTERN = re.compile(
 
 
 _FLAWS: dict[Flaw, str] = {
-    "blanks": "contains blanks or control characters; percent-encode them",
-    "unreadable": "cannot be read; write https://host/path",
-    "scheme": "is not complete; write one such as https://host/path",
-    "host": "is not complete; write one such as https://host/path",
+    "blanks": "contains spaces or control characters; percent-encode them",
+    "unreadable": "is not valid; write https://host/path",
+    "scheme": "is incomplete; write https://host/path",
+    "host": "is incomplete; write https://host/path",
     "user": "contains a user name or password; use a header instead",
 }
 

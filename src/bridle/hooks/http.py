@@ -54,12 +54,12 @@ def http_handler(*, env: Mapping[str, str], limits: Callable[[], HttpLimits]) ->
         assert isinstance(call.hook, HttpHook)
         hook, now = call.hook, limits()
         if (objection := find_objection(hook, now)) is not None:
-            return Failed(reason=f"was not asked: {objection}")
+            return Failed(reason=f"was not called: {objection}")
         headers = fill_headers(hook, env, allowed=now.variables)
         try:
             posted = await post(read_endpoint(hook.url), call.data, headers=headers, env=env)
         except ConfigError as error:
-            return Failed(reason=f"was not asked: {error}")
+            return Failed(reason=f"was not called: {error}")
         except HttpFault as fault:
             return Failed(reason=f"got no answer from {_place(hook)}: {fault}")
         return _read(posted, hook)
@@ -99,7 +99,7 @@ def fill_headers(hook: HttpHook, env: Mapping[str, str], *, allowed: tuple[str, 
 def _read(posted: HttpReply, hook: HttpHook) -> Reply:
     shown = posted.body[: 4 * _LONGEST_SHOWN].decode("utf-8", "replace")[:_LONGEST_SHOWN]
     if 300 <= posted.status < 400:
-        reason = f"was redirected by {_place(hook)}, which is not followed; name the last URL instead"
+        reason = f"was redirected by {_place(hook)}; hooks do not follow redirects, so use the final URL"
         return Failed(reason=reason, stdout=shown)
     if not 200 <= posted.status < 300:
         return Failed(reason=f"got status {posted.status} from {_place(hook)}", stdout=shown)

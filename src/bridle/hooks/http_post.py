@@ -61,7 +61,7 @@ def _checked(endpoint: WebAddress, env: Mapping[str, str]) -> Resolve:
         # A name that the proxy will look up is checked as it stands.
         addresses = [host] if proxied else await _look_up(host, port)
         for address in filter(is_link_local, addresses):
-            raise ConfigError(f"{host} is {address}, a link-local address that no hook may be sent to")
+            raise ConfigError(f"{host} is {address}, a link-local address; hooks cannot use it")
         return addresses
 
     return resolve

@@ -50,7 +50,7 @@ def tool_caller(servers: McpServers) -> CallTool:
             if isinstance(block, dict) and isinstance(block.get("text"), str)
         )
         if answer.get("isError"):
-            raise McpError(said or "the tool says only that it failed")
+            raise McpError(said or "the tool failed without a message")
         return said
 
     return call_tool

@@ -6,19 +6,19 @@ from bridle.types.permission import Deny
 
 _LONGEST = 1_000
 _REFUSED = {
-    "UserPromptSubmit": "refused the prompt",
-    "UserPromptExpansion": "refused the command",
-    "PostToolUse": "objected to the result of {subject}",
+    "UserPromptSubmit": "blocked the prompt",
+    "UserPromptExpansion": "blocked the command",
+    "PostToolUse": "rejected the result of {subject}",
     "PostToolBatch": "ended the turn after its calls",
-    "Stop": "keeps the turn going",
-    "SubagentStop": "keeps the agent going",
-    "TaskCreated": "refused the new task",
-    "TaskCompleted": "refused to call the task done",
-    "TeammateIdle": "keeps the teammate going",
-    "ConfigChange": "refused the changed settings",
-    "WorktreeCreate": "refused the worktree",
-    "PreCompact": "refused to compact the conversation",
-    "PreModelSwitch": "refused the switch to {subject}",
+    "Stop": "continued the turn",
+    "SubagentStop": "continued the agent",
+    "TaskCreated": "blocked the new task",
+    "TaskCompleted": "blocked task completion",
+    "TeammateIdle": "continued the teammate",
+    "ConfigChange": "blocked the settings change",
+    "WorktreeCreate": "blocked the worktree",
+    "PreCompact": "blocked compaction",
+    "PreModelSwitch": "blocked the switch to {subject}",
 }
 """What a refusal did, by event; a call is refused where nothing else is said."""
 
@@ -28,12 +28,12 @@ def refusals(event: HookEvent, said: HookOutcome) -> list[str]:
     lines: list[str] = []
     refused = said.decision.reason if isinstance(said.decision, Deny) else said.block
     if refused is not None:
-        what = _REFUSED.get(event.name, "refused {subject}").format(subject=event.subject or "this")
+        what = _REFUSED.get(event.name, "blocked {subject}").format(subject=event.subject or "this")
         lines.append(f"A hook {what}: {refused}")
     if said.deferred is not None:
-        lines.append(f"A hook put off {event.subject}: {said.deferred}")
+        lines.append(f"A hook deferred {event.subject}: {said.deferred}")
     if said.stop is not None and said.stop != refused:
-        lines.append(f"A hook stopped the work: {said.stop}")
+        lines.append(f"A hook stopped the turn: {said.stop}")
     return [_short(line) for line in lines]
 
 

@@ -50,8 +50,8 @@ def cut_into(folder: str) -> Cut:
         try:
             write_atomic(path, text.encode(), mode=0o600)
         except OSError:
-            path = "nowhere, for it could not be written"
-        notice = f"\n[{len(text):,} characters in all; the whole text is in: {path}]"
+            path = "not saved"
+        notice = f"\n[{len(text):,} characters; full output: {path}]"
         return text[: LONGEST_TEXT - len(notice)] + notice
 
     return cut
@@ -69,7 +69,7 @@ def interpret(call: HookCall, reply: Reply, *, cut: Cut) -> HookOutcome:
         case Failed(reason=reason):
             return _failure(call, reason, closed=_fails_closed(call, timed_out=False))
         case TimedOut(seconds=seconds):
-            reason = f"did not finish within {seconds:g} seconds"
+            reason = f"timed out after {seconds:g} seconds"
             return _failure(call, reason, closed=_fails_closed(call, timed_out=True))
         case Detached():
             return NOTHING_SAID
@@ -77,7 +77,7 @@ def interpret(call: HookCall, reply: Reply, *, cut: Cut) -> HookOutcome:
             assert_never(reply)
 
 
-_NO_REASON = "a hook refused this and gave no reason"
+_NO_REASON = "blocked by a hook without a reason"
 _HEAR_TEXT = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch")
 """Events where plain output is for the model."""
 
@@ -121,7 +121,7 @@ def _plain(event: HookEvent, text: str, cut: Cut) -> HookOutcome:
 def _with_path(call: HookCall, said: HookOutcome) -> HookOutcome:
     """A hook that makes worktrees must name one."""
     if isinstance(call.event, WorktreeCreate) and said.worktree_path is None and said.block is None:
-        return _refusal(call.event, f"{_who(call)} named no path")
+        return _refusal(call.event, f"{_who(call)} returned no path")
     return said
 
 
@@ -135,7 +135,9 @@ def _exit_2(call: HookCall, ran: Ran, output: "_Output | None", cut: Cut) -> Hoo
 def _exit_text(ran: Ran) -> str:
     words = ran.stderr.strip() or ran.stdout.strip()
     how = (
-        f"ended with exit code {ran.exit_code}" if ran.exit_code >= 0 else f"died of signal {-ran.exit_code}"
+        f"ended with exit code {ran.exit_code}"
+        if ran.exit_code >= 0
+        else f"was killed by signal {-ran.exit_code}"
     )
     return f"{how}: {words}" if words else how
 
@@ -254,7 +256,7 @@ def _read(text: str, event: HookEvent) -> _Output:
     try:
         values: Any = decode_json(text.encode())
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _FlawError(f"printed something that begins like JSON and is not: {error}") from error
+        raise _FlawError(f"printed invalid JSON: {error}") from error
     return _checked(values, event)
 
 
@@ -262,10 +264,10 @@ def _checked(values: Mapping[str, Any], event: HookEvent) -> _Output:
     try:
         output = msgspec.convert(values, _Output)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise _FlawError(f"gave an output that cannot be used: {error}") from error
+        raise _FlawError(f"returned invalid output: {error}") from error
     claimed = output.specific.hook_event_name if output.specific is not None else None
     if claimed is not None and claimed != event.name:
-        raise _FlawError(f"answered for the event {claimed[:40]!r} when it was asked about {event.name}")
+        raise _FlawError(f"answered for the event {claimed[:40]!r} instead of {event.name}")
     return output
 
 
@@ -282,7 +284,7 @@ def _universal(call: HookCall, output: _Output, cut: Cut) -> HookOutcome:
     if sequence and _HARMLESS_SEQUENCE.fullmatch(sequence) is None:
         sequence, problems = (
             None,
-            _problem(call, "asked for a terminal sequence that is not allowed").problems,
+            _problem(call, "requested a terminal sequence that is not allowed").problems,
         )
     return HookOutcome(
         stop=cut(output.stop_reason or NO_STOP_REASON) if output.go_on is False else None,
@@ -329,7 +331,7 @@ def _only(event: HookEvent, said: HookOutcome) -> HookOutcome:
 
 def _specific(event: HookEvent, output: _Output, cut: Cut) -> HookOutcome:
     own = output.specific or _Specific()
-    reason = cut(output.any_reason() or "a hook decided so")
+    reason = cut(output.any_reason() or "decided by a hook")
     verdict = own.decision or _Verdict("deny")
     allowed = verdict if verdict.behavior == "allow" else None
     return HookOutcome(

@@ -153,7 +153,7 @@ class HookRunner:
     async def _reply(self, call: HookCall) -> Reply:
         kind = kind_of(call.hook)
         if (handler := self._around.handlers.get(kind)) is None:
-            return Failed(reason=f"cannot run here: nothing is set up for hooks of the kind {kind}")
+            return Failed(reason=f"cannot run: {kind} hooks are not supported here")
         if self._around.background is not None and _is_async(call):
             adopted = self._around.background.adopt(
                 call, Detached(rest=lambda: _whole(handler, call), timeout=call.timeout)
@@ -172,7 +172,7 @@ class HookRunner:
         return _TOO_MANY
 
 
-_TOO_MANY = Failed(reason="was not run to its end: too many hooks run in the background")
+_TOO_MANY = Failed(reason="was stopped: too many background hooks")
 
 
 async def _within(seconds: float, work: Callable[[], Awaitable[Reply]]) -> Reply:

@@ -145,12 +145,12 @@ def from_host_request(hooks: Mapping[str, Any]) -> tuple[list[Entry], list[str]]
     problems: list[str] = []
     for event, groups in hooks.items():
         if event not in EVENTS:
-            problems.append(f"The host's hooks for {event} are never called: there is no such event.")
+            problems.append(f"Ignored the host's hooks for {event}: unknown event.")
         for index, group in enumerate(groups if isinstance(groups, list) else ()):
             try:
                 entries += _of_host_group(event, msgspec.convert(group, _HostGroup))
             except msgspec.ValidationError as error:
-                problems.append(f"The host's hook {event}[{index}] is left out: {error}.")
+                problems.append(f"Ignored the host's hook {event}[{index}]: {error}.")
     problems += [
         f"The host's hook for {entry.event} matches nothing: {entry.matcher.error}."
         for entry in entries
@@ -333,13 +333,13 @@ def _switched(layer: Layer, *, before: Disabled) -> Disabled:
 
 def _objection_to_shape(entry: Entry) -> str | None:
     if (event := EVENTS.get(entry.event)) is None:
-        return f"there is no event {entry.event}"
+        return f"unknown event {entry.event}"
     if entry.matcher.error is not None:
         return entry.matcher.error
     if entry.kind not in _KINDS_TAKEN.get(entry.event, (entry.kind,)):
-        return f"{entry.event} takes no hooks of the kind {entry.kind}"
+        return f"{entry.event} does not support {entry.kind} hooks"
     if entry.hook.condition is not None and not issubclass(event, ToolEvent):
-        return f"`if` needs a call, and {entry.event} has none"
+        return f"`if` needs a tool call, and {entry.event} has none"
     return None
 
 

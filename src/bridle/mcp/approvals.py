@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.config import approvals
 from bridle.config.edit import update
 from bridle.config.mcp.locations import LARGEST_STATE, PROJECT_FILE, project_files
+from bridle.config.mcp.servers import waits_for_user
 from bridle.config.state import trust_root
 from bridle.config.validate import parse
 from bridle.host.files import read_bytes
@@ -41,7 +42,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 def candidates(servers: tuple[Server, ...], env: Mapping[str, str], cwd: str) -> tuple[Candidate, ...]:
     """The servers that someone has to be asked about, each with what it would run."""
-    waiting = {server.name: server for server in servers if server.scope == "project" and _waits(server)}
+    waiting = {
+        server.name: server for server in servers if server.scope == "project" and waits_for_user(server)
+    }
     found: dict[str, Candidate] = {}
     for file in project_files(cwd, env) if waiting else ():
         for name, raw in read_servers(file).items():
@@ -123,7 +126,7 @@ def write_server(
         OSError: it cannot be written.
     """
     if scope in scopes_of(name, env, cwd):
-        raise ConfigError(f"There is an MCP server {name} in the {scope} scope already; remove it first.")
+        raise ConfigError(f"MCP server {name} already exists in {scope} scope. Remove it first.")
     return _change_scope(scope, lambda servers: {**servers, name: dict(raw)}, env=env, cwd=cwd)
 
 
@@ -149,10 +152,6 @@ def read_servers(file: str) -> dict[str, Any]:
     except OSError:
         return {}
     return {} if problem is not None else dict(_servers(values))
-
-
-def _waits(server: Server) -> bool:
-    return "approval" in server.off or "trusted" in server.off
 
 
 def _change_scope(

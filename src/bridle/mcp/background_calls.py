@@ -71,7 +71,7 @@ def move(
     tasks.begin(task, stop)
     connection.keep(attend())
     notice = (
-        f"{tool.full_name} takes long and continues in the background as {name}. You will be notified when "
+        f"{tool.full_name} is slow and continues in the background as {name}. You will be notified when "
         f"it is done; its result will be in {task.output_file}."
     )
     return ToolOutput(content=notice, data={"backgroundTaskId": name, "outputFile": task.output_file})

@@ -75,18 +75,18 @@ def read_tools(
     for each in listed:
         name = each.get("name")
         if not isinstance(name, str) or not name:
-            problems.append("a tool without a name was left out")
+            problems.append("skipped a tool without a name")
             continue
         given = each.get("inputSchema")
         if (schema := _schema(given, schemas)) is None:
-            problems.append(f"the tool {name[:100]} was left out: its input is not an object")
+            problems.append(f"skipped the tool {name[:100]}: its input is not an object")
             continue
         name = encodable(name)
         full_name = distinct_name(tool_name(server, name, prefixed=prefixed))
         try:
             paths = header_paths(given) if checks_headers else _NO_PATHS
         except BadAnnotation as fault:
-            problems.append(f"the tool {name[:100]} was left out: {fault}")
+            problems.append(f"skipped the tool {name[:100]}: {fault}")
             continue
         tools.append(_tool(full_name, name, each, schema, paths))
     return tuple(tools), tuple(problems)

@@ -77,7 +77,7 @@ class Client:
             async with asyncio.timeout(limits.total):
                 await self._transport.open(self.peer)
         except TimeoutError as error:
-            raise TimedOut(f"{self._name} could not be connected within {limits.total:g} s.") from error
+            raise TimedOut(f"Connecting to {self._name} timed out after {limits.total:g} s.") from error
         self._agreement = await agree(
             self.peer,
             self._transport,
@@ -110,7 +110,7 @@ class Client:
             if result.get("resultType") != "input_required":
                 return result
             given = await self._with_inputs(params or {}, result)
-        raise McpError(f"{self._name} asks back again and again; {method} was given up.")
+        raise McpError(f"Gave up on {method}: {self._name} keeps asking for input.")
 
     async def items(self, method: str, key: str, *, limits: Limits) -> list[Any]:
         """Every entry of a list, page by page, as far as any real server would go; see `entry_of`.
@@ -129,7 +129,7 @@ class Client:
             if not isinstance(cursor, str) or not cursor:
                 return found
             if cursor in cursors or len(found) >= _MOST_ITEMS:
-                self._noted(f"{method} does not end; only the first {len(found)} entries count")
+                self._noted(f"{method} returned too many pages; using the first {len(found)} entries")
                 return found[:_MOST_ITEMS]
             cursors.add(cursor)
             params = {"cursor": cursor}
@@ -197,7 +197,7 @@ class Client:
                 params = request.get("params")
                 return await answer(params if isinstance(params, dict) else {})
             case _:
-                raise McpError(f"{self._name} asks back for something that bridle does not have.")
+                raise McpError(f"{self._name} requested input that bridle does not support.")
 
     async def _listen(self, agreement: Negotiated) -> None:
         """Subscribe to changes of a server that sends them on request only."""

@@ -216,11 +216,11 @@ class ClientRequests:
                 call_id="",
                 tool=f"mcp__{self._server}__sampling",
                 input=params,
-                reason=f"the server {self._server} wants to ask a model at your expense",
+                reason=f"the server {self._server} wants to use your model",
             )
         )
         if sample is None or not isinstance(answer, Permitted):
-            raise McpError("The user refused to ask a model for this server.", code=_REFUSED)
+            raise McpError("The user denied this server the use of a model.", code=_REFUSED)
         return await sample(self._server, params)
 
 

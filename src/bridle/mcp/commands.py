@@ -56,7 +56,7 @@ def blocks_of(result: Mapping[str, Any]) -> list[UserBlock]:
         content = message.get("content")
         found = content_of(content if isinstance(content, list) else [content], storage)
         if message.get("role") == "assistant":
-            blocks.append(text_block("[The assistant is to have said:]"))
+            blocks.append(text_block("[Assistant message:]"))
         blocks += found
     return [*_cut(blocks)]
 
@@ -72,15 +72,15 @@ def _prompt_command(servers: McpServers, prompt: Prompt) -> Command:
         try:
             result = await servers.prompt(prompt.server, prompt.name, values)
         except McpError as error:
-            return Says(f"{prompt.server} cannot fill in {prompt.name}: {error}", True)
+            return Says(f"{prompt.server} could not provide {prompt.name}: {error}", True)
         blocks = blocks_of(result)
         if not blocks:
-            return Says(f"{prompt.server} has nothing to say for {prompt.name}.", True)
+            return Says(f"{prompt.server} returned nothing for {prompt.name}.", True)
         return Asks(content=blocks, shown=f"/{prompt.command} {words}".strip())
 
     return Command(
         name=prompt.command,
-        description=prompt.description or prompt.title or f"A prompt of {prompt.server}",
+        description=prompt.description or prompt.title or f"Prompt from {prompt.server}",
         run=run,
         source="mcp",
         reach="person",
@@ -98,7 +98,7 @@ def _skill_command(servers: McpServers, skill: Resource) -> Command:
         try:
             result = await servers.read_resource(skill.server, skill.uri)
         except McpError as error:
-            return Says(f"{skill.server} cannot show {skill.uri}: {error}", True)
+            return Says(f"{skill.server} could not provide {skill.uri}: {error}", True)
         storage = ResultStorage(storage="", call_id="skill", fit_image=None)
         text = _cut(content_of(result.get("contents"), storage))
         more: list[Any] = [text_block(f"Arguments: {words}")] if words else []
@@ -106,7 +106,7 @@ def _skill_command(servers: McpServers, skill: Resource) -> Command:
 
     return Command(
         name=command,
-        description=skill.description or skill.title or f"A skill of {skill.server}",
+        description=skill.description or skill.title or f"Skill from {skill.server}",
         run=run,
         source="mcp",
         reach="person",

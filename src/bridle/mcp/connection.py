@@ -254,11 +254,11 @@ class Connection:
                 async with asyncio.timeout(self._timing.reconnect_wait):
                     await self.settled.wait()
             except TimeoutError as error:
-                raise McpError(f"{name} is still being connected; try again later.") from error
+                raise McpError(f"{name} is still connecting. Try again later.") from error
         if self._client is None or self._status != "connected":
-            reason = {"needs-auth": "it wants you to log in", "disabled": "it is turned off"}
+            reason = {"needs-auth": "it needs a login", "disabled": "it is disabled"}
             why = reason.get(self._status) or self._error or "it is not connected"
-            raise McpError(f"{name} cannot be used: {why.rstrip('.')}.")
+            raise McpError(f"{name} is not available: {why.rstrip('.')}.")
         return self._client
 
     async def _look_after(self) -> None:
@@ -278,7 +278,7 @@ class Connection:
                 break
             self._attempt += 1
             if self._attempt > self._timing.attempts:
-                self._become("failed", f"{self._error} It was tried {self._timing.attempts} times again.")
+                self._become("failed", f"{self._error} Gave up after {self._timing.attempts} retries.")
                 break
             self._become("pending", self._error)
             await self._drop()
@@ -312,7 +312,7 @@ class Connection:
             await self.offer.doubt()
             return False
         except OSError as error:
-            self._become("failed", f"{self.server.name} cannot be started: {error}.")
+            self._become("failed", f"Could not start {self.server.name}: {error}.")
             return False
         self._has_been_connected = True
         self._become("connected")
@@ -327,9 +327,7 @@ class Connection:
                 await self.offer.fetch_first(client)
         except TimeoutError as error:
             await client.close()
-            raise TimedOut(
-                f"{self.server.name} did not get ready within {self._timing.connect:g} s."
-            ) from error
+            raise TimedOut(f"{self.server.name} was not ready after {self._timing.connect:g} s.") from error
         except ConnectionLost:
             started = client.peer.lost.done()
             await client.close()
@@ -366,7 +364,7 @@ class Connection:
 
     def _last_words(self) -> str:
         said = " ".join(line.strip() for line in list(self._log)[-3:] if line.strip())
-        return f" It said last: {said[-500:]}" if said else ""
+        return f" Last output: {said[-500:]}" if said else ""
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a call continue in the background, for as long as the server is looked after."""

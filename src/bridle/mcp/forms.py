@@ -52,17 +52,21 @@ def fields_of(schema: Mapping[str, Any] | None) -> tuple[Field, ...]:
 def problem_with(field: Field, value: Any) -> str | None:
     """Why a value cannot be sent, in one sentence; None when it can."""
     if value is None or value in ("", []):
-        return f"{field.title} is needed." if field.required else None
+        return f"{field.title} is required." if field.required else None
     match field.kind:
         case "text":
             return _text_problem(field, value)
         case "number" | "integer":
             return _number_problem(field, value)
         case "switch":
-            return None if isinstance(value, bool) else f"{field.title} is yes or no."
+            return None if isinstance(value, bool) else f"{field.title} must be yes or no."
         case "choice":
             known = {option.value for option in field.options}
-            return None if value in known else f"{field.title} is one of {', '.join(sorted(known))[:200]}."
+            return (
+                None
+                if value in known
+                else (f"{field.title} must be one of {', '.join(sorted(known))[:200]}.")
+            )
         case "choices":
             return _choices_problem(field, value)
 
@@ -155,43 +159,43 @@ def _options(each: Mapping[str, Any]) -> tuple[Option, ...]:
 
 def _text_problem(field: Field, value: Any) -> str | None:
     if not isinstance(value, str):
-        return f"{field.title} is a text."
+        return f"{field.title} must be text."
     if field.least is not None and len(value) < field.least:
         return f"{field.title} needs at least {field.least:g} characters."
     if field.most is not None and len(value) > field.most:
-        return f"{field.title} takes at most {field.most:g} characters."
+        return f"{field.title} allows at most {field.most:g} characters."
     shapes = {
         "email": (_EMAIL, "an e-mail address"),
-        "uri": (_URI, "an address such as https://…"),
+        "uri": (_URI, "a URL such as https://…"),
         "date": (_DATE, "a date such as 2026-01-31"),
     }
     if field.format in shapes and shapes[field.format][0].fullmatch(value) is None:
-        return f"{field.title} is {shapes[field.format][1]}."
+        return f"{field.title} must be {shapes[field.format][1]}."
     if field.format == "date-time" and not _is_moment(value):
-        return f"{field.title} is a moment such as 2026-01-31T12:00:00Z."
+        return f"{field.title} must be a time such as 2026-01-31T12:00:00Z."
     return None
 
 
 def _number_problem(field: Field, value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"{field.title} is a number."
+        return f"{field.title} must be a number."
     if field.kind == "integer" and value != int(value):
-        return f"{field.title} is a whole number."
+        return f"{field.title} must be a whole number."
     if field.least is not None and value < field.least:
-        return f"{field.title} is at least {field.least:g}."
+        return f"{field.title} must be at least {field.least:g}."
     if field.most is not None and value > field.most:
-        return f"{field.title} is at most {field.most:g}."
+        return f"{field.title} must be at most {field.most:g}."
     return None
 
 
 def _choices_problem(field: Field, value: Any) -> str | None:
     known = {option.value for option in field.options}
     if not isinstance(value, list) or any(each not in known for each in value):
-        return f"{field.title} takes some of {', '.join(sorted(known))[:200]}."
+        return f"{field.title} must be some of {', '.join(sorted(known))[:200]}."
     if field.least is not None and len(value) < field.least:
         return f"{field.title} needs at least {field.least:g}."
     if field.most is not None and len(value) > field.most:
-        return f"{field.title} takes at most {field.most:g}."
+        return f"{field.title} allows at most {field.most:g}."
     return None
 
 

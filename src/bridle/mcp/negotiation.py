@@ -132,7 +132,8 @@ async def _probe_again(
     supported = _supported(error)
     if supported and not HANDSHAKES & set(supported):
         raise McpError(
-            f"{peer.name} speaks only {', '.join(supported)[:200]} of the protocol, and bridle does not."
+            f"{peer.name} speaks only {', '.join(supported)[:200]} of the protocol, which bridle does "
+            "not support."
         )
     return None
 
@@ -161,9 +162,9 @@ async def _shake_hands(
     result = await peer.request("initialize", params, limits=limits)
     version, offered = result.get("protocolVersion"), result.get("capabilities")
     if not isinstance(version, str) or not isinstance(offered, dict):
-        raise McpError(f"{peer.name} answered, but not like an MCP server.")
+        raise McpError(f"{peer.name} did not answer like an MCP server.")
     if version not in HANDSHAKES:
-        raise McpError(f"{peer.name} speaks {version[:50]} of the protocol, and bridle does not.")
+        raise McpError(f"{peer.name} speaks {version[:50]} of the protocol, which bridle does not support.")
     transport.agree(version)
     await peer.notify("notifications/initialized")
     transport.begin()

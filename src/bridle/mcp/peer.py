@@ -41,9 +41,9 @@ async def _answered(answer: Answerer, params: Mapping[str, Any]) -> Message:
 
 def _failed(name: str, error: Any) -> McpError:
     if not isinstance(error, dict):
-        return McpError(f"{name} gave an answer without a usable result.")
+        return McpError(f"{name} returned an invalid result.")
     code, text = error.get("code"), error.get("message")
-    shown = text if isinstance(text, str) and text.strip() else f"{name} answered with an error"
+    shown = text if isinstance(text, str) and text.strip() else f"{name} returned an error"
     return McpError(shown[:10_000], code=code if isinstance(code, int) else None, data=error.get("data"))
 
 

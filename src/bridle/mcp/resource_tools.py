@@ -23,18 +23,16 @@ NAMES = (_LIST, _READ, _READ_FOLDER, _WAIT)
 
 
 class ListInput(Struct, forbid_unknown_fields=True):
-    server: Annotated[str | None, Meta(description="Only what this server offers.")] = None
+    server: Annotated[str | None, Meta(description="Only this server.")] = None
 
 
 class ReadInput(Struct, forbid_unknown_fields=True):
     server: Annotated[str, Meta(description="The name of the server.")]
-    uri: Annotated[str, Meta(description="The address of the resource, as it is listed.")]
+    uri: Annotated[str, Meta(description="The URI of the resource, as listed.")]
 
 
 class WaitInput(Struct, forbid_unknown_fields=True):
-    servers: Annotated[
-        tuple[str, ...] | None, Meta(description="The names of the servers to wait for; all without it.")
-    ] = None
+    servers: Annotated[tuple[str, ...] | None, Meta(description="Servers to wait for; default all.")] = None
 
 
 def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage | None) -> tuple[Tool, ...]:
@@ -46,7 +44,7 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
         del ctx
         _require(servers, input.server)
         listed = [_listed(each) for each in servers.resources(input.server)[:_MOST_LISTED]]
-        text = msgspec.json.encode(listed).decode() if listed else "The servers offer no resources."
+        text = msgspec.json.encode(listed).decode() if listed else "No resources."
         return ToolOutput(content=text, data=listed)
 
     @tool(_READ, ReadInput, read_only=True, parallel=lambda _: True)
@@ -68,9 +66,7 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
         del ctx
         _require(servers, input.server)
         listed = _below(servers.resources(input.server), input.uri)[:_MOST_LISTED]
-        text = (
-            msgspec.json.encode(listed).decode() if listed else f"There is nothing below {input.uri[:500]}."
-        )
+        text = msgspec.json.encode(listed).decode() if listed else f"Nothing below {input.uri[:500]}."
         return ToolOutput(content=text, data=listed)
 
     return tuple(
@@ -95,7 +91,7 @@ def waiting_tool(servers: McpServers, seconds: float) -> Tool:
         states = await servers.ready(input.servers, seconds)
         statuses = {state.name: state.status for state in states}
         text = "\n".join(f"{name}: {status}" for name, status in statuses.items())
-        return ToolOutput(content=text or "There are no MCP servers.", data={"servers": statuses})
+        return ToolOutput(content=text or "No MCP servers.", data={"servers": statuses})
 
     return msgspec.structs.replace(wait, definition=_definition(wait, WaitInput))
 
@@ -127,7 +123,7 @@ def _definition(each: Tool, kind: type[Struct]) -> ToolDefinition:
 def _require(servers: McpServers, name: str | None) -> None:
     known = [state.name for state in servers.status()]
     if name is not None and name not in known:
-        raise ToolError(f"There is no MCP server {name!r}. Servers here: {', '.join(known) or 'none'}.")
+        raise ToolError(f"Unknown MCP server {name!r}. Servers: {', '.join(known) or 'none'}.")
 
 
 def _listed(resource: Resource) -> dict[str, Any]:

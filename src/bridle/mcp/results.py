@@ -88,7 +88,7 @@ def content_of(listed: Any, storage: ResultStorage) -> list[ResultContent]:
         if isinstance(each, dict)
     ]
     if len(listed) > _MOST_BLOCKS:
-        blocks.append(text_block(f"[{len(listed) - _MOST_BLOCKS} more parts were left out]"))
+        blocks.append(text_block(f"[{len(listed) - _MOST_BLOCKS} more parts omitted]"))
     return blocks
 
 
@@ -101,8 +101,8 @@ def bounded(blocks: list[ResultContent], *, limit: int, storage: ResultStorage) 
     where = storage.save("\n\n".join(texts).encode("utf-8", "replace"), "text/plain", len(blocks))
     head = "\n\n".join(texts)[: min(_PREVIEW, limit)]
     note = (
-        f"<persisted-output>\nThe output has {total:,} characters, more than the {limit:,} that fit here: "
-        f"{where}. Read parts of it as needed.\n\nIts beginning:\n{head}\n…\n</persisted-output>"
+        f"<persisted-output>\nThe output has {total:,} characters, over the limit of {limit:,}: "
+        f"{where}. Read parts of it as needed.\n\nBeginning:\n{head}\n…\n</persisted-output>"
     )
     return [text_block(note), *(block for block in blocks if block["type"] != "text")]
 
@@ -144,13 +144,13 @@ def _resource(resource: Mapping[str, Any], storage: ResultStorage, number: int) 
 def _image(data: str, media_type: str, storage: ResultStorage, number: int) -> ResultContent:
     raw = _decoded(data)
     if raw is None:
-        return text_block("[An image that cannot be decoded was left out]")
+        return text_block("[Invalid image omitted]")
     if storage.fit_image is None:
         return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
     try:
         return storage.fit_image(raw, media_type)
     except ToolError as error:
-        return text_block(f"[An image is not shown: {error} It is {storage.save(raw, media_type, number)}]")
+        return text_block(f"[Image not shown: {error} It is {storage.save(raw, media_type, number)}]")
 
 
 def _saved(data: str, media_type: str, storage: ResultStorage, number: int, *, what: str) -> ResultContent:

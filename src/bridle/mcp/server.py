@@ -66,7 +66,7 @@ class StandardStreams:
             except ValueError as error:
                 fault = {"code": PARSE_ERROR, "message": f"not JSON: {error}"}
                 await self.send({"jsonrpc": "2.0", "id": None, "error": fault})
-        receiver.lose(ConnectionLost("The client is gone."))
+        receiver.lose(ConnectionLost("The client disconnected."))
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         del headers
@@ -261,7 +261,7 @@ def content_of(content: str | list[ResultContent]) -> list[dict[str, Any]]:
             case {"type": "image", "source": {"type": "base64", "data": data, "media_type": kind}}:
                 blocks.append({"type": "image", "data": data, "mimeType": kind})
             case _:
-                blocks.append({"type": "text", "text": f"[A part of the kind {block['type']}]"})
+                blocks.append({"type": "text", "text": f"[Content of type {block['type']}]"})
     return blocks
 
 

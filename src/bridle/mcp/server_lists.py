@@ -106,7 +106,7 @@ class ServerLists:
                 try:
                     await self._fetch(feature, client)
                 except McpError as error:
-                    self._noted(f"{feature} cannot be listed: {error}")
+                    self._noted(f"could not list {feature}: {error}")
                 if feature == RESOURCES and self._listed_once:
                     # Skills are resources under another name, and change with them.
                     await self._fetch_skills(client)
@@ -137,7 +137,7 @@ class ServerLists:
         try:
             listed = await self._items(SKILLS, client)
         except McpError as error:
-            self._noted(f"skills cannot be listed: {error}")
+            self._noted(f"could not list skills: {error}")
             return
         self.skills, problems = read_skills(self._server.name, listed)
         self._note_all(problems)

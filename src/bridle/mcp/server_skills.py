@@ -35,9 +35,9 @@ def read_skills(
         try:
             skill = _skill(server, each)
             if skill.name in skills:
-                raise BadSkill("there is another of this name")
+                raise BadSkill("its name is already in use")
         except BadSkill as fault:
-            problems.append(f"the skill {str(each.get('uri'))[:100]} was left out: {fault}")
+            problems.append(f"the skill {str(each.get('uri'))[:100]} was skipped: {fault}")
             continue
         skills[skill.name] = skill
         if len(skills) == _MOST_SKILLS:
@@ -54,7 +54,7 @@ def verify(skills: Iterable[ServedSkill], uri: str, result: Mapping[str, Any]) -
     for skill in skills:
         wanted = skill.files.get(uri)
         if wanted is not None and not _is_same(wanted, _bytes_of(result, uri)):
-            raise McpError(f"{skill.server} sent another {uri[:200]} than it had announced: it is not used.")
+            raise McpError(f"{skill.server} sent a different {uri[:200]} than announced; it was ignored.")
 
 
 def _is_same(wanted: SkillFile, data: bytes | None) -> bool:
@@ -80,12 +80,12 @@ def _bytes_of(result: Mapping[str, Any], uri: str) -> bytes | None:
 def _skill(server: str, each: Mapping[str, Any]) -> ServedSkill:
     uri, front = each.get("uri"), each.get("frontmatter")
     if not isinstance(uri, str) or not uri.startswith(_SCHEME) or not uri.endswith(_FILE):
-        raise BadSkill("its address does not lead to a SKILL.md")
+        raise BadSkill("its URI does not point to a SKILL.md")
     if not isinstance(front, dict) or not isinstance(front.get("description"), str):
         raise BadSkill("it has no description")
     name = uri.removesuffix(_FILE).rpartition("/")[2]
     if front.get("name") != name or _NAME.fullmatch(name) is None:
-        raise BadSkill("its name is not that of its folder")
+        raise BadSkill("its name differs from its folder")
     return ServedSkill(
         server=server,
         uri=encodable(uri),
@@ -108,9 +108,9 @@ def _files(uri: str, listed: Any) -> dict[str, SkillFile]:
             ):
                 files[file] = SkillFile(digest=digest, size=size)
             case _:
-                raise BadSkill("its list of files cannot be read")
+                raise BadSkill("its file list is invalid")
     if uri not in files:
-        raise BadSkill("its list of files leaves out its SKILL.md")
+        raise BadSkill("its file list lacks SKILL.md")
     if len(files) > _MOST_FILES or sum(file.size for file in files.values()) > _MOST_BYTES:
         raise BadSkill("it has more than 512 files or 16 MiB")
     return files

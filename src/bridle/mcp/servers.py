@@ -149,7 +149,7 @@ class Servers:
         if not fresh:
             return None
         parts = "\n\n".join(f"## {name}\n{text}" for name, text in fresh.items())
-        return f"What MCP servers say about using their tools and resources:\n\n{parts}"
+        return f"Instructions from MCP servers for their tools and resources:\n\n{parts}"
 
     def waiting(self) -> tuple[str, ...]:
         """The servers that are still being connected."""
@@ -176,7 +176,7 @@ class Servers:
     async def reconnect(self, name: str) -> None:
         connection = self._find(name)
         if connection.status == "disabled":
-            raise McpError(f"{name} is turned off; turn it on first.")
+            raise McpError(f"{name} is disabled. Enable it first.")
         await connection.restart()
 
     async def toggle(self, name: str, *, enabled: bool) -> None:
@@ -185,7 +185,7 @@ class Servers:
         if not enabled:
             await connection.turn_off(TURNED_OFF)
         elif connection.server.off not in ("", TURNED_OFF):
-            raise McpError(f"{name} cannot be turned on: {connection.server.off}.")
+            raise McpError(f"Cannot enable {name}: {connection.server.off}.")
         elif connection.status == "disabled":
             await connection.restart()
 
@@ -211,7 +211,7 @@ class Servers:
         for server in fresh:
             state = self._connections[server.name].state()
             if state.status == "failed":
-                errors[server.name] = state.error or "cannot be connected"
+                errors[server.name] = state.error or "cannot connect"
         return Replaced(
             added=tuple(server.name for server in fresh if server.name not in gone),
             removed=tuple(name for name in gone if name not in wanted),
@@ -336,7 +336,7 @@ class Servers:
         try:
             await asyncio.to_thread(self._context.remember, server.name, enabled)
         except (ConfigError, OSError) as error:
-            raise McpError(f"{server.name} is as it was, because that cannot be kept: {error}") from error
+            raise McpError(f"Could not save the change to {server.name}: {error}") from error
 
     def _find(self, name: str) -> Connection:
         if (connection := self._connections.get(name)) is not None:

@@ -45,9 +45,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, rename="camel"):
         known = {client.name for client in self.clients}
         found = name if name in known else self.normalized_names.get(name, "")
         if found not in known:
-            raise UsageError(
-                f"there is no MCP server {name!r}; there are: {', '.join(sorted(known)) or 'none'}"
-            )
+            raise UsageError(f"unknown MCP server {name!r}; servers: {', '.join(sorted(known)) or 'none'}")
         return found
 
     def tool(self, reference: str) -> ListedTool:
@@ -128,7 +126,7 @@ def answer(snapshot: Snapshot, command: str, words: Sequence[str]) -> Any:
             server = snapshot.server(name)
             return [{"server": server, **each} for each in snapshot.resources.get(server, ())]
         case _:
-            raise UsageError(f"--mcp-cli {command} takes other words; see bridle --mcp-cli --help")
+            raise UsageError(f"wrong arguments for --mcp-cli {command}; see bridle --mcp-cli --help")
 
 
 def split_reference(reference: str) -> tuple[str, str]:

@@ -62,7 +62,7 @@ async def test_a_marketplace_is_not_looked_at_twice_within_the_hour(home: Plugin
 async def test_a_newer_text_is_installed_and_told(home: PluginHome):
     _bump(home, "greeter", "1.3.0")
     told = await auto_update(home.around(), ["village"])
-    assert told == ("greeter@village is now 1.3.0: /reload-plugins uses it in this session.",)
+    assert told == ("Updated greeter@village to 1.3.0. Use it in this session with /reload-plugins.",)
     assert _version(home, GREETER) == "1.3.0"
 
 
@@ -72,7 +72,10 @@ async def test_an_update_that_runs_something_else_waits_for_the_user(home: Plugi
     hooks.write_text(hooks.read_text().replace("greeted", "robbed"))
     told = await auto_update(home.around(), ["village"])
     assert told == (
-        "An update of greeter@village runs something else: bridle plugin update greeter@village shows it.",
+        (
+            "An update of greeter@village changes what it runs. Review it with: bridle plugin update "
+            "greeter@village"
+        ),
     )
     assert _version(home, GREETER) == "1.2.0"
 

@@ -174,7 +174,7 @@ async def test_secrets_stay_out_of_the_settings_and_of_what_the_model_reads(home
 
 async def test_a_dependency_of_another_version_or_marketplace_is_refused(home: PluginHome, tmp_path: Path):
     bump(home, "2.0.0")
-    with pytest.raises(ConfigError, match="needs greeter@village"):
+    with pytest.raises(ConfigError, match="requires greeter@village"):
         await install(home.around(), [FORMATTER])
 
     write_plugin(tmp_path / "m" / "p", {"name": "p", "dependencies": ["words@village"]})

@@ -48,7 +48,7 @@ async def test_plugins_that_need_each_other_can_be_turned_off_and_removed(home: 
 
 async def test_a_circle_is_still_needed_by_what_is_outside_it(home: PluginHome):
     await install(home.around(), [id_of("top")])
-    with pytest.raises(UsageError, match="needed by top@ring"):
+    with pytest.raises(UsageError, match="required by top@ring"):
         await uninstall(home.around(), id_of("left"))
     assert await prune(home.around()) == ()
 

@@ -55,7 +55,9 @@ async def test_plugin_is_suggested_in_the_folders_that_it_is_meant_for(
     home = await _home(tmp_path, {"topic": "Terraform", "signals": {"cwd": patterns}})
     told = suggestions(replace(home.around(), cwd=cwd), ["village"])
     name = "greeter@village"
-    sentence = f"The plugin {name} (Terraform) is meant for this folder: /plugin install {name}"
+    sentence = (
+        f"The plugin {name} (Terraform) is meant for this folder. Install it with: /plugin install {name}"
+    )
     assert told == ((Suggestion(name, sentence),) if suggested else ())
 
 
@@ -85,8 +87,8 @@ async def test_what_is_installed_is_not_suggested(tmp_path: Path):
         ({"cli": ["terra"]}, None),
         ({"hosts": ["example.com"]}, "the host example.com"),
         ({"hosts": ["ample.com"]}, None),
-        ({"manifestDeps": ["stripe"]}, "projects that need stripe"),
-        ({"manifestDeps": ["@acme/*"]}, "projects that need @acme/core"),
+        ({"manifestDeps": ["stripe"]}, "projects that use stripe"),
+        ({"manifestDeps": ["@acme/*"]}, "projects that use @acme/core"),
         ({"manifestDeps": ["strip"]}, None),
         ({"cwd": ["**"]}, None),
         ({"cli": "terraform", "hosts": [7], "filesRead": ["["], "manifestDeps": None}, None),
@@ -101,7 +103,7 @@ async def test_plugin_is_suggested_for_what_a_session_does(tmp_path: Path, signa
         dependencies=lambda: frozenset({"stripe", "@acme/core"}),
     )
     name = "greeter@village"
-    sentence = f"The plugin {name} is meant for {reason}: /plugin install {name}"
+    sentence = f"The plugin {name} is meant for {reason}. Install it with: /plugin install {name}"
     assert suggestions(home.around(), ["village"], work) == (
         () if reason is None else (Suggestion(name, sentence),)
     )
@@ -144,7 +146,8 @@ async def test_plugins_that_fit_what_a_turn_did_are_told_of_once(tmp_path: Path)
         async with asyncio.timeout(50):
             await queue.finish()
     name = "greeter@village"
-    sentence = f"The plugin {name} (Terraform) is meant for the command terraform: /plugin install {name}"
+    reason = "the command terraform"
+    sentence = f"The plugin {name} (Terraform) is meant for {reason}. Install it with: /plugin install {name}"
     assert [each for each in channel.events if isinstance(each, Noticed)] == [
         Noticed(sentence, level="suggestion")
     ]
@@ -170,7 +173,11 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
         cwd=around.cwd, env=around.env, flag=None, setting_sources=None, managed_dir=str(tmp_path / "managed")
     )
     context = feature_context(
-        tmp_path, config=config, env=dict(around.env), project=around.cwd, interactive=True
+        tmp_path,
+        config=config,
+        env={**around.env, "BRIDLE_TITLES": "0"},
+        project=around.cwd,
+        interactive=True,
     )
     queue = open_side_work(context)
     assert queue is not None

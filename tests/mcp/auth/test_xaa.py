@@ -96,10 +96,10 @@ async def test_proof_that_the_provider_refuses_is_forgotten(tmp_path: Path):
 @pytest.mark.parametrize(
     ("knob", "said"),
     [
-        ({"resource": "http://127.0.0.1:1/other"}, "speaks for"),
+        ({"resource": "http://127.0.0.1:1/other"}, "is for"),
         ({"metadata": {"grant_types_supported": ["authorization_code"]}}, "no authorization server supports"),
         ({"metadata": {"issuer": "https://evil.example"}}, "evil"),
-        ({"publishes_resource": False}, "publishes no metadata"),
+        ({"publishes_resource": False}, "publishes no protected resource metadata"),
     ],
 )
 async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dict[str, Any], said: str):
@@ -159,7 +159,7 @@ async def test_login_that_the_provider_refuses_is_said(tmp_path: Path):
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
         visit = BrowserLogin(open_page=FakeBrowser(), patience=5)
-        with pytest.raises(LoginFailed, match="the login was refused"):
+        with pytest.raises(LoginFailed, match="the login was denied"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
 
@@ -174,7 +174,7 @@ async def test_nobody_who_logs_in_at_the_provider_is_not_waited_for_forever(tmp_
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
         visit = BrowserLogin(open_page=ignore, patience=0.2)
-        with pytest.raises(LoginFailed, match="No one logged in"):
+        with pytest.raises(LoginFailed, match="The login timed out after"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
 

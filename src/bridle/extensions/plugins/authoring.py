@@ -38,7 +38,7 @@ _KNOWN_KEYS = frozenset(
 _WORKFLOW = """\
 export const meta = {
   name: 'example-workflow',
-  description: 'Say what this does and when it is worth its agents.',
+  description: 'Describe what this does and when to use it.',
   phases: [{ title: 'Look' }],
 }
 
@@ -76,7 +76,7 @@ def validate(path: str) -> tuple[str, tuple[Finding, ...]]:
     if os.path.isfile(os.path.join(folder, LIST)):
         return "marketplace", tuple(_marketplace(folder))
     if not os.path.isdir(folder):
-        raise UsageError(f"{path} is neither a folder nor a plugin.json or marketplace.json")
+        raise UsageError(f"{path} is not a folder, plugin.json or marketplace.json")
     return "plugin", tuple(_plugin(folder))
 
 
@@ -89,14 +89,14 @@ def scaffold(
         UsageError: the name cannot be used, or something is there already.
     """
     if not is_name(name):
-        raise UsageError(f"{name!r} cannot be the name of a plugin: use letters, digits, dots and dashes")
+        raise UsageError(f"invalid plugin name {name!r}: use letters, digits, dots and dashes")
     if unknown := [part for part in parts if part not in PARTS]:
-        raise UsageError(f"there is no part {unknown[0]!r}; these are: {', '.join(PARTS)}")
+        raise UsageError(f"unknown part {unknown[0]!r}; parts: {', '.join(PARTS)}")
     if os.path.exists(os.path.join(folder, FILE)) and not force:
-        raise UsageError(f"{folder} is a plugin already; -f writes it again")
+        raise UsageError(f"{folder} is already a plugin; use -f to overwrite it")
     manifest = {"name": name, "version": "0.1.0", **facts}
     if encodable_value(manifest) != manifest:
-        raise UsageError("what describes the plugin is not text that can be written down")
+        raise UsageError("the plugin description contains invalid characters")
     files = {FILE: _pretty(manifest)}
     for part in parts:
         files |= _sample(part, name)
@@ -119,11 +119,11 @@ def release_tag(folder: str) -> str:
         raise UsageError(
             f"{errors[0].path}: {errors[0].message}"
             if errors
-            else f"{folder} is a marketplace: tag its plugins one by one"
+            else f"{folder} is a marketplace: tag its plugins individually"
         )
     manifest = read_manifest(folder).manifest
     if manifest is None or key(manifest.version) is None:
-        raise UsageError(f'{os.path.join(folder, FILE)} needs a "version" such as 1.0.0 to be released')
+        raise UsageError(f'{os.path.join(folder, FILE)} needs a "version" such as 1.0.0 before a release')
     return f"{manifest.name}--v{manifest.version}"
 
 
@@ -141,11 +141,11 @@ def _marketplace(place: str) -> Iterator[Finding]:
         if offer.source.kind == "directory":
             folder = offer.source.location
             if not os.path.isdir(folder):
-                yield Finding(path=place, message=f"{offer.name}: there is no folder {folder}")
+                yield Finding(path=place, message=f"{offer.name}: folder {folder} does not exist")
                 continue
             yield from _plugin(folder, entry=offer.entry)
         elif offer.source.kind == "git" and not offer.source.sha:
-            message = f"{offer.name}: without a sha its content can change after it was reviewed"
+            message = f"{offer.name}: without a sha its content can change after review"
             yield Finding(path=place, message=message, is_error=False)
 
 
@@ -161,7 +161,7 @@ def _plugin(folder: str, *, entry: Mapping[str, Any] | None = None) -> Iterator[
     for fault in components.faults:
         yield Finding(path=fault.path, message=fault.message, line=fault.line)
     if not any((components.places, components.hooks, components.mcp_servers, components.lsp_servers)):
-        yield Finding(path=folder, message="the plugin brings nothing", is_error=False)
+        yield Finding(path=folder, message="the plugin is empty", is_error=False)
     for place in components.places:
         for file in _markdown(place.path) if place.kind in ("skills", "commands", "agents") else ():
             yield from _front(file, place.kind)
@@ -172,29 +172,31 @@ def _plugin(folder: str, *, entry: Mapping[str, Any] | None = None) -> Iterator[
 def _manifest_advice(folder: str, manifest: Manifest) -> Iterator[Finding]:
     file = os.path.join(folder, FILE)
     if not manifest.written:
-        yield Finding(path=file, message="there is no manifest; the folder gives the name", is_error=False)
+        yield Finding(path=file, message="no manifest; using the folder name", is_error=False)
         return
     for name in sorted(set(manifest.values) - _KNOWN_KEYS):
-        yield Finding(path=file, message=f"{name!r} means nothing to bridle", is_error=False)
+        yield Finding(path=file, message=f"unknown key {name!r}", is_error=False)
     if not manifest.version:
         yield Finding(
             path=file, message='"version" is missing: updates are detected by content', is_error=False
         )
     if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", manifest.name):
-        yield Finding(path=file, message="names are usually small letters and dashes", is_error=False)
+        yield Finding(path=file, message="names usually have lowercase letters and dashes", is_error=False)
 
 
 def _front(file: str, kind: str) -> Iterator[Finding]:
     try:
         front = read_front(read_bytes(file, _LARGEST).decode("utf-8", "replace"), file=file)
     except OSError as error:
-        yield Finding(path=file, message=f"cannot be read: {error.strerror or error}")
+        yield Finding(path=file, message=f"could not be read: {error.strerror or error}")
         return
     if front.problem is not None:
         yield Finding(path=f"{file}:{front.problem.line or 1}", message=front.problem.message)
     elif not front.values.get("description"):
         missing = kind == "agents" and bool(front.values.get("name"))
-        yield Finding(path=file, message='"description" is missing: say when to use it', is_error=missing)
+        yield Finding(
+            path=file, message='"description" is missing: describe when to use it', is_error=missing
+        )
 
 
 def _script(file: str) -> Iterator[Finding]:
@@ -234,17 +236,17 @@ def _markdown(path: str) -> Iterator[str]:
 def _sample(part: str, name: str) -> dict[str, str]:
     match part:
         case "skill":
-            header = f"description: Say when this skill of {name} is worth knowing."
-            return {"skills/example/SKILL.md": _page(header, "Say what to do.")}
+            header = f"description: Describe when to use this skill of {name}."
+            return {"skills/example/SKILL.md": _page(header, "Describe what to do.")}
         case "command":
             return {
                 "commands/example-command.md": _page(
-                    "description: Say what this does.", "Do it with $ARGUMENTS."
+                    "description: Describe what this does.", "Do it with $ARGUMENTS."
                 )
             }
         case "agent":
-            header = "name: example\ndescription: Say when to hand work to this agent."
-            return {"agents/example.md": _page(header, "You do one thing.")}
+            header = "name: example\ndescription: Describe when to use this agent."
+            return {"agents/example.md": _page(header, "You do one task.")}
         case "workflow":
             return {"workflows/example-workflow.js": _WORKFLOW}
         case "hook":
@@ -255,7 +257,9 @@ def _sample(part: str, name: str) -> dict[str, str]:
             server = {"command": "${CLAUDE_PLUGIN_ROOT}/server", "args": []}
             return {".mcp.json": _pretty({"mcpServers": {"example": server}})}
         case _:
-            return {"output-styles/example.md": _page("description: Say how it sounds.", "Answer so.")}
+            return {
+                "output-styles/example.md": _page("description: Describe the style.", "Answer in this style.")
+            }
 
 
 def _page(header: str, body: str) -> str:

@@ -51,7 +51,7 @@ async def auto_update(around: PluginContext, names: Sequence[str]) -> tuple[str,
             for plugin in _installed_from(around, name):
                 messages += await _update(around, plugin)
         except (BridleError, OSError) as error:
-            messages.append(f"The marketplace {name} could not be brought up to date: {error}")
+            messages.append(f"Could not update the marketplace {name}: {error}")
     return tuple(messages)
 
 
@@ -69,8 +69,10 @@ async def _update(around: PluginContext, plugin: PluginId) -> list[str]:
         changes = await update(around, plugin, agree=agree)
     except (BridleError, OSError) as error:
         if held:
-            return [f"An update of {plugin} runs something else: bridle plugin update {plugin} shows it."]
-        return [f"{plugin} could not be updated: {error}"]
+            return [
+                (f"An update of {plugin} changes what it runs. Review it with: bridle plugin update {plugin}")
+            ]
+        return [f"Could not update {plugin}: {error}"]
     return [_sentence(change) for change in changes]
 
 
@@ -83,7 +85,7 @@ def _installed_from(around: PluginContext, marketplace: str) -> list[PluginId]:
 
 
 def _sentence(change: Change) -> str:
-    return f"{change.plugin} is now {change.version}: /reload-plugins uses it in this session."
+    return f"Updated {change.plugin} to {change.version}. Use it in this session with /reload-plugins."
 
 
 def _is_old(known: Known, now: datetime) -> bool:

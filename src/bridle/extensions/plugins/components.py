@@ -5,6 +5,7 @@ import os.path
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -153,7 +154,7 @@ class _Search:
             values, text = self._json(file, "hook-load-failed")
             if "modules" in values:
                 self._complain(
-                    "hook-load-failed", "modules in JavaScript are not run; see bridle docs plugins", file
+                    "hook-load-failed", "JavaScript modules are not supported; see bridle docs plugins", file
                 )
             if "hooks" in values:
                 yield HookFile(file, values["hooks"], text)
@@ -166,7 +167,7 @@ class _Search:
         value = self._value(key)
         for file in self._files(usual, value, key):
             if file.endswith((".mcpb", ".dxt")):
-                self._complain(kind, "server bundles are not supported: name a JSON file", file)
+                self._complain(kind, "server bundles are not supported: use a JSON file", file)
                 continue
             values, _ = self._json(file, kind)
             wrapped = values.get(key, values)
@@ -216,7 +217,7 @@ class _Search:
         """A path that the manifest names; None with a complaint where it leads out or nowhere."""
         path = os.path.normpath(os.path.join(self._folder, named))
         if "\0" in named or os.path.isabs(named) or not self._is_inside(path):
-            self._complain("component-load-failed", f"{key}: {named!r} leads out of the plugin", self._folder)
+            self._complain("component-load-failed", f"{key}: {named!r} is outside the plugin", self._folder)
             return None
         self.looked_at.append(path)
         if not os.path.exists(path):
@@ -242,7 +243,7 @@ class _Search:
             if isinstance(each, str):
                 yield each
             elif each is not None:
-                self._complain("component-load-failed", f"{key} takes paths", self._folder)
+                self._complain("component-load-failed", f"{key} must contain paths", self._folder)
 
     def _files(self, usual: str, value: Any, key: str) -> Iterator[str]:
         found = None if self._is_only_listed(key) else self.existing(usual)
@@ -264,19 +265,17 @@ class _Search:
         try:
             values, text, problem = parse(read_bytes(file, LARGEST), file=file)
         except OSError as error:
-            self._complain(kind, f"cannot be read: {error.strerror or error}", file)
+            self._complain(kind, f"could not be read: {error.strerror or error}", file)
             return {}, ""
         if problem is not None:
             self._complain(kind, str(problem), file)
         return values, text
 
     def _json_list(self, file: str) -> list[Any]:
-        import msgspec
-
         try:
             return msgspec.json.decode(read_bytes(file, LARGEST), type=list[Any])
         except (OSError, msgspec.DecodeError, RecursionError) as error:
-            self._complain("component-load-failed", f"needs to be a JSON list: {error}", file)
+            self._complain("component-load-failed", f"must be a JSON list: {error}", file)
             return []
 
     def _complain(self, kind: FaultKind, message: str, path: str) -> None:

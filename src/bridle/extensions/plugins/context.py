@@ -44,7 +44,7 @@ class PluginContext(Struct, frozen=True, kw_only=True):
             case "local":
                 return os.path.join(self.cwd, ".claude", "settings.local.json")
             case "managed":
-                raise UsageError("what your organisation set can only be changed by it")
+                raise UsageError("only your organization can change its settings")
 
     def check_command(self, source: Source) -> None:
         """Nothing, unless a source is a command and the user does not let it run.

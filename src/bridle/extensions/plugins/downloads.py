@@ -64,7 +64,7 @@ async def fetch(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
         case "command":
             return await _from_command(source, target, env)
         case "file" | "url" | "settings":
-            raise ConfigError(f"{source} is a list of plugins and not a folder")
+            raise ConfigError(f"{source} is a list of plugins, not a folder")
 
 
 async def download(url: str, env: Mapping[str, str], *, headers: Mapping[str, str] = {}, most: int) -> bytes:
@@ -87,27 +87,27 @@ async def download(url: str, env: Mapping[str, str], *, headers: Mapping[str, st
                     url = onward
                     continue
                 if response.status != 200:
-                    raise ConfigError(f"{url} answered with the status {response.status}")
+                    raise ConfigError(f"{url} returned status {response.status}")
                 return await response.read()
     except HttpFault as error:
-        raise ConfigError(f"{url} cannot be read: {error}") from error
+        raise ConfigError(f"could not read {url}: {error}") from error
     finally:
         await client.close()
-    raise ConfigError(f"{url} leads from one address to the next without an end")
+    raise ConfigError(f"{url} redirects too often")
 
 
 def _onward(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError as error:
-        raise ConfigError(f"{url} leads to {location[:200]!r}, which is not an address") from error
+        raise ConfigError(f"{url} redirects to {location[:200]!r}, which is not a valid URL") from error
 
 
 def _check_address(url: str) -> None:
     parts = parts_of(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return
-    raise ConfigError(f"{url} is not an https address")
+    raise ConfigError(f"{url} is not an https URL")
 
 
 async def _from_git(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
@@ -129,12 +129,12 @@ async def _archive(source: Source, env: Mapping[str, str]) -> bytes:
     try:
         return await asyncio.to_thread(read_bytes, source.location, LARGEST_ARCHIVE)
     except OSError as error:
-        raise ConfigError(f"{source.location} cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"{source.location} could not be read: {error.strerror or error}") from error
 
 
 def _verify(data: bytes, checksum: str, name: str) -> None:
     if checksum and f"sha256:{hashlib.sha256(data).hexdigest()}" != checksum:
-        raise ConfigError(f"{name} is not what it was said to be: its checksum is another")
+        raise ConfigError(f"{name} has the wrong checksum")
 
 
 class _Dist(Struct):
@@ -160,11 +160,11 @@ async def _from_npm(source: Source, target: str, env: Mapping[str, str]) -> Fetc
     try:
         package = msgspec.json.decode(await download(url, env, most=LARGEST_LIST * 4), type=_Package)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{url} is not the description of a package: {error}") from error
+        raise ConfigError(f"{url} is not valid package metadata: {error}") from error
     wanted = source.version or "latest"
     version = package.tags.get(wanted) or newest(package.versions, wanted)
     if version is None or version not in package.versions:
-        raise ConfigError(f"the package {name} has no version {wanted}")
+        raise ConfigError(f"package {name} has no version {wanted}")
     dist = package.versions[version].dist
     data = await download(dist.tarball, env, most=LARGEST_ARCHIVE)
     _verify_integrity(data, dist, f"{name} {version}")
@@ -180,16 +180,16 @@ def _verify_integrity(data: bytes, dist: _Dist, name: str) -> None:
         if algorithm in ("sha512", "sha384", "sha256"):
             digest = hashlib.new(algorithm, data).digest()
             if base64.b64encode(digest).decode() != expected:
-                raise ConfigError(f"{name} is not what its registry said: its checksum is another")
+                raise ConfigError(f"{name} does not match the checksum in its registry")
             return
     if dist.shasum and hashlib.sha1(data, usedforsecurity=False).hexdigest() == dist.shasum.lower():
         return
-    raise ConfigError(f"{name} cannot be verified: its registry gives no checksum that fits")
+    raise ConfigError(f"could not verify {name}: the registry has no supported checksum")
 
 
 async def _registry_of_npm(env: Mapping[str, str]) -> str:
     """The registry that the user's npm is set up for; a project's own settings of npm do not count."""
-    way_out = "install npm, or set npm_config_registry to the address of a registry"
+    way_out = "install npm, or set npm_config_registry to the URL of a registry"
     try:
         process = await asyncio.create_subprocess_exec(
             require_program("npm", env), "config", "get", "registry",
@@ -197,14 +197,14 @@ async def _registry_of_npm(env: Mapping[str, str]) -> str:
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
-        raise ConfigError(f"npm cannot be asked for its registry: {way_out}") from error
+        raise ConfigError(f"could not read npm's registry: {way_out}") from error
     try:
         said, _ = await _heard(process, _NPM_SECONDS)
     except TimeoutError as error:
-        raise ConfigError(f"npm does not tell its registry: {way_out}") from error
+        raise ConfigError(f"could not read npm's registry: {way_out}") from error
     address = said.decode(errors="replace").strip()
     if not address.startswith(("https://", "http://")):
-        raise ConfigError(f"npm does not tell its registry: {way_out}")
+        raise ConfigError(f"could not read npm's registry: {way_out}")
     return address
 
 
@@ -239,11 +239,11 @@ async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> 
             start_new_session=True,
         )
     except OSError as error:
-        raise ConfigError(f"{source.words[0]} cannot be started: {error.strerror or error}") from error
+        raise ConfigError(f"could not start {source.words[0]}: {error.strerror or error}") from error
     try:
         _, said = await _heard(process, _COMMAND_SECONDS)
     except TimeoutError as error:
-        raise ConfigError(f"{source.words[0]} took longer than {_COMMAND_SECONDS} seconds") from error
+        raise ConfigError(f"{source.words[0]} timed out after {_COMMAND_SECONDS} seconds") from error
     if process.returncode:
         last = said.decode(errors="replace").strip()[-300:]
         raise ConfigError(f"{source.words[0]} failed with {process.returncode}: {last}")
@@ -256,7 +256,7 @@ async def unpacked(place: str, env: Mapping[str, str], *, cwd: str) -> str:
 
     Raises:
         ConfigError: it cannot be had or unpacked.
-        OSError: it cannot be read or written.
+        OSError: it is invalid or written.
     """
     if "://" in place:
         data = await download(place, env, most=LARGEST_ARCHIVE)

@@ -15,7 +15,7 @@ from bridle.types.errors import ConfigError
 
 _SKIPPED = (".git", ".hg", ".svn")
 _CHUNK = 1 << 16
-_BOMB = "the content is larger than is taken: it looks like an archive bomb"
+_BOMB = "the content is too large: it looks like an archive bomb"
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ def copy_tree(source: str, target: str, *, inside: str | None = None, bounds: Bo
 
     Raises:
         ConfigError: something in it cannot be taken; `target` is incomplete then.
-        OSError: it cannot be read or written.
+        OSError: it is invalid or written.
     """
     limit = os.path.realpath(inside or source)
     writer = _Writer(target, bounds)
@@ -43,7 +43,7 @@ def copy_tree(source: str, target: str, *, inside: str | None = None, bounds: Bo
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ConfigError(f"{below} is not a plain file")
+                raise ConfigError(f"{below} is not a regular file")
             writer.write(below, file, executable=bool(status.st_mode & 0o111))
     os.makedirs(target, exist_ok=True)
 
@@ -79,11 +79,11 @@ def unpack(data: bytes, target: str, *, name: str, bounds: Bounds = USUAL) -> No
         ValueError,
         IndexError,
     ) as error:
-        raise ConfigError(f"{name} is not an archive that can be unpacked: {error}") from error
+        raise ConfigError(f"could not unpack {name}: {error}") from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise ConfigError(f"{name} is not an archive that can be unpacked: {error}") from error
+        raise ConfigError(f"could not unpack {name}: {error}") from error
     _strip(target)
 
 
@@ -113,20 +113,20 @@ def _walk(folder: str, limit: str, bounds: Bounds) -> Iterator[tuple[str, str]]:
         for entry in entries:
             seen += 1
             if seen > bounds.entries:
-                raise ConfigError(f"there are more than {bounds.entries} files")
+                raise ConfigError(f"more than {bounds.entries} files")
             path = f"{below}/{entry.name}" if below else entry.name
             if entry.name in _SKIPPED:
                 continue
             real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
             if entry.is_symlink() and real != limit and not real.startswith(limit + os.sep):
-                raise ConfigError(f"{path} is a link that leads out of the folder")
+                raise ConfigError(f"{path} is a link to a place outside the folder")
             if os.path.isdir(real):
                 if real in above:
-                    raise ConfigError(f"{path} is a link that leads round in a circle")
+                    raise ConfigError(f"{path} is a circular link")
                 waiting.append((real, path, above | {real}))
             else:
                 if not stat.S_ISREG(os.stat(real).st_mode):
-                    raise ConfigError(f"{path} is not a plain file")
+                    raise ConfigError(f"{path} is not a regular file")
                 yield real, path
 
 
@@ -146,7 +146,7 @@ class _Writer:
     def count(self) -> None:
         self.entries += 1
         if self.entries > self._bounds.entries:
-            raise ConfigError(f"there are more than {self._bounds.entries} files")
+            raise ConfigError(f"more than {self._bounds.entries} files")
 
     def write(self, below: str, file: IO[bytes], *, executable: bool) -> None:
         parts = self._parts(below)
@@ -172,9 +172,9 @@ class _Writer:
         parts = [part for part in below.split("/") if part not in ("", ".")]
         hostile = below.startswith("/") or ".." in parts or "\\" in below or "\0" in below
         if hostile or not parts or len(parts) > self._bounds.depth:
-            raise ConfigError(f"{below[:200]!r} leads out of the folder")
+            raise ConfigError(f"{below[:200]!r} is outside the folder")
         if any(len(part.encode(errors="surrogateescape")) > self._bounds.name for part in parts):
-            raise ConfigError(f"{below[:200]!r} is too long a name")
+            raise ConfigError(f"the name {below[:200]!r} is too long")
         return parts
 
     def _claim(self, parts: list[str], *, folder: bool = False) -> None:
@@ -202,7 +202,7 @@ def _unpack_tar(data: bytes, writer: _Writer) -> None:
                 continue
             if not member.isreg() or member.issparse():
                 raise ConfigError(
-                    f"{member.name[:200]!r} is not a plain file: links and devices are not taken"
+                    f"{member.name[:200]!r} is not a regular file: links and devices are not supported"
                 )
             file = archive.extractfile(member)
             assert file is not None
@@ -250,7 +250,7 @@ def _unpack_zip(data: bytes, writer: _Writer) -> None:
                 continue
             mode = member.external_attr >> 16
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or member.flag_bits & 1:
-                raise ConfigError(f"{member.filename[:200]!r} is not a plain file: links are not taken")
+                raise ConfigError(f"{member.filename[:200]!r} is not a regular file: links are not supported")
             with archive.open(member) as file:
                 writer.write(member.filename, file, executable=bool(mode & 0o100))
 

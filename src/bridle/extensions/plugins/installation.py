@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from bridle.config import edit
+from bridle.extensions.pending_events import note_event
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.context import PluginContext, clear_staging
 from bridle.extensions.plugins.folder_copies import tree_digest
@@ -62,12 +63,20 @@ async def install(
     """
     around.settings_file(scope)
     if scope != "user" and encodable(around.cwd) != around.cwd:
-        raise UsageError("the name of this folder is not text, so that nothing can be installed for it alone")
+        raise UsageError("this folder's name is not valid text, so nothing can be installed for it")
     async with lock(around.env):
         begin(around)
         installed = read_installed(around.env)
         items = await plan(around, wanted, installed)
-        return await _commit(around, items, scope=scope, options=options or {}, agree=agree)
+        changes = await _commit(around, items, scope=scope, options=options or {}, agree=agree)
+    for change in changes:
+        about = {
+            "plugin.name": change.plugin.name,
+            "plugin.version": change.version,
+            "install.trigger": "user",
+        }
+        note_event(around.env, "plugin_installed", **about)
+    return changes
 
 
 async def update(
@@ -93,7 +102,7 @@ async def update(
         record = record_of(around, installed, plugin, scope)
         renewed = await marketplaces.update(around, plugin.marketplace)
         if renewed.stale:
-            tell(f"{plugin.marketplace} could not be fetched, the last copy is used: {renewed.stale}")
+            tell(f"could not fetch {plugin.marketplace}, using the last copy: {renewed.stale}")
         items = await plan(around, [plugin], installed, fresh=True)
         new = [item for item in items if not _is_current(around, item, installed, record.scope)]
         if not new:
@@ -115,7 +124,7 @@ def enable(
     installed = read_installed(around.env)
     record = record_of(around, installed, plugin, None)
     if str(plugin) in around.enabled_by_management:
-        raise UsageError(f"{plugin} is turned on or off by your organisation")
+        raise UsageError(f"your organization controls {plugin}")
     if not enabled and alone:
         switched = around.settings.enabled_plugins or {}
         rest = {
@@ -124,7 +133,7 @@ def enable(
             if name == str(plugin) or switched.get(name, each.default_enabled)
         }
         if needed := needs(rest, plugin):
-            raise UsageError(f"{plugin} is needed by {', '.join(needed)}: turn that off first")
+            raise UsageError(f"{plugin} is required by {', '.join(needed)}: disable that first")
     place = scope or ("user" if record.scope == "managed" else record.scope)
     edit.set_value(around.settings_file(place), ("enabledPlugins", str(plugin)), enabled, env=around.env)
 
@@ -153,8 +162,8 @@ def record_of(around: PluginContext, installed: Installed, plugin: PluginId, sco
     for each in scopes:
         if (record := installed.find(plugin, each, around.cwd)) is not None:
             return record
-    where = f" in the scope {scope}" if scope else ""
-    raise UsageError(f"{plugin} is not installed{where}: bridle plugin list shows what is")
+    where = f" in {scope} scope" if scope else ""
+    raise UsageError(f"{plugin} is not installed{where}; see bridle plugin list")
 
 
 def begin(around: PluginContext) -> None:

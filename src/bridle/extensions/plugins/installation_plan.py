@@ -85,8 +85,9 @@ class _Planning:
             place = dependency.marketplace or plugin.marketplace
             if place not in (plugin.marketplace, *marketplace.trusts):
                 raise ConfigError(
-                    f"{plugin} needs {dependency.name}@{place}, and its marketplace does not name {place} in "
-                    "allowCrossMarketplaceDependenciesOn: install that plugin first, or ask its author"
+                    f"{plugin} requires {dependency.name}@{place}, but its marketplace does not list "
+                    f"{place} in allowCrossMarketplaceDependenciesOn: install that plugin first, or ask "
+                    "its author"
                 )
             other = PluginId(dependency.name, place)
             self._ranges.setdefault(other, []).append((item.plugin, dependency.version))
@@ -98,15 +99,13 @@ class _Planning:
             for needed_by, wanted in ranges:
                 if not satisfies(version, wanted):
                     raise ConfigError(
-                        f"{needed_by} needs {plugin} {wanted}, and there is {version}: "
-                        f"update {plugin.name} or ask its author"
+                        f"{needed_by} requires {plugin} {wanted}, but {version} is available: update "
+                        f"{plugin.name} or ask its author"
                     )
         for plugin in self.items:
             other = _namesake(plugin, self._names())
             if other is not None:
-                raise ConfigError(
-                    f"{plugin} has the name of {other}, which is installed: uninstall that first"
-                )
+                raise ConfigError(f"{plugin} has the same name as {other}: uninstall {other} first")
 
     def _names(self) -> set[str]:
         around = self._around
@@ -128,13 +127,13 @@ class _Planning:
         around = self._around
         offer = offer_of(plugin, marketplace)
         if around.enabled_by_management.get(str(plugin)) is False:
-            raise ConfigError(f"{plugin} is turned off by your organisation")
+            raise ConfigError(f"your organization disabled {plugin}")
         check_command_source(offer.source, around.settings)
         around.check_command(offer.source)
         folder = around.staging()
         if offer.source.kind == "directory":
             if not os.path.isdir(offer.source.location):
-                raise ConfigError(f"{plugin}: its folder {offer.source.location} is not there")
+                raise ConfigError(f"{plugin}: its folder {offer.source.location} does not exist")
             await asyncio.to_thread(
                 copy_tree, offer.source.location, folder, inside=marketplace.root or offer.source.location
             )
@@ -156,7 +155,7 @@ def offer_of(plugin: PluginId, marketplace: Marketplace) -> OfferedPlugin:
     name = marketplace.current_name(plugin.name)
     if name is None:
         hint = did_you_mean(plugin.name, marketplace.offers) or ": see bridle plugin list --available"
-        raise UsageError(f"the marketplace {marketplace.name} has no plugin {plugin.name!r}{hint}")
+        raise UsageError(f"marketplace {marketplace.name} has no plugin {plugin.name!r}{hint}")
     return marketplace.offers[name]
 
 

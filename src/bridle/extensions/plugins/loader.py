@@ -70,7 +70,7 @@ class _Loading:
     def add_folder(self, folder: str, marketplace: str, *, shared: bool) -> None:
         name = os.path.basename(os.path.abspath(folder))
         if not os.path.isdir(folder):
-            self._complain(name, "path-not-found", "there is no such folder", folder)
+            self._complain(name, "path-not-found", "the folder does not exist", folder)
             return
         known = self._read(folder, None, None)
         if known.manifest is None:
@@ -148,7 +148,7 @@ class _Loading:
     def _add_installed(self, plugin: PluginId, record: Record) -> None:
         name, folder = str(plugin), record.install_path
         if not os.path.isdir(folder):
-            message = f"its files are gone: bridle plugin install {plugin} brings them back"
+            message = f"its files are missing; reinstall with bridle plugin install {plugin}"
             self._complain(name, "path-not-found", message, folder)
             return
         known = self._read(folder, record.bridle_entry, plugin.name)
@@ -157,7 +157,8 @@ class _Loading:
             return
         if record.bridle_approved and record.bridle_approved != known.approval:
             message = (
-                f"what it runs has changed since you agreed to it: bridle plugin install {plugin} shows it"
+                "what it runs has changed since you approved it; review it with bridle plugin install "
+                f"{plugin}"
             )
             self._complain(name, "content-changed", message, folder)
             return
@@ -179,7 +180,7 @@ class _Loading:
         # Of two with the same name only one can have its names; what a flag names comes first.
         if (other := self._loaded.get(plugin.name)) is not None:
             self._complain(
-                str(plugin), "name-conflict", f"{other.plugin} has the same name and comes first", folder
+                str(plugin), "name-conflict", f"{other.plugin} has the same name and takes precedence", folder
             )
             return
         options = self._options(plugin, known.manifest)
@@ -211,7 +212,7 @@ class _Loading:
             self._complain(str(plugin), "option-missing", str(error), "")
             return None
         if options.missing:
-            message = f"it needs {', '.join(options.missing)}: bridle plugin configure {plugin} sets it"
+            message = f"it needs {', '.join(options.missing)}: set it with bridle plugin configure {plugin}"
             self._complain(str(plugin), "option-missing", message, "")
             return None
         return options
@@ -220,7 +221,7 @@ class _Loading:
         try:
             make_folders(data, private=True)
         except OSError as error:
-            message = f"its folder for data cannot be made: {error.strerror}"
+            message = f"could not create its data folder: {error.strerror}"
             self._complain(str(plugin), "component-load-failed", message, data)
 
     def _read(self, folder: str, entry: Mapping[str, Any] | None, fallback: str | None) -> KnownPlugin:
@@ -261,7 +262,7 @@ class _Loading:
             except UsageError as error:
                 self._complain(name, "plugin-not-found", str(error), "")
                 continue
-            message = f"the settings turn it on, and it is not installed: bridle plugin install {name}"
+            message = f"it is enabled but not installed; run bridle plugin install {name}"
             self._complain(name, "plugin-not-found", message, "")
 
     def _with_dependencies(self) -> dict[str, Loaded]:
@@ -321,8 +322,8 @@ def _unsatisfied(each: Loaded, loaded: Mapping[str, Loaded]) -> str | None:
     for dependency in each.manifest.dependencies:
         other = loaded.get(dependency.name)
         if other is None:
-            return f"it needs the plugin {dependency.name}, which is not on"
+            return f"it requires the plugin {dependency.name}, which is not enabled"
         version = other.manifest.version
         if version and not satisfies(version, dependency.version):
-            return f"it needs {dependency.name} {dependency.version}, and there is {version}"
+            return f"it requires {dependency.name} {dependency.version}, but {version} is installed"
     return None

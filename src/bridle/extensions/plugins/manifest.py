@@ -48,13 +48,17 @@ def read_manifest(
             {"name": name, **_supplement(given)}, str(name), file, written=False, only_listed=alone
         )
     except OSError as error:
-        return _broken(str(name), "manifest-parse-error", f"cannot be read: {error.strerror or error}", file)
+        return _broken(
+            str(name), "manifest-parse-error", f"could not be read: {error.strerror or error}", file
+        )
     values, text, problem = parse(data, file=file)
     if problem is not None:
         return _broken(str(name), "manifest-parse-error", str(problem), file)
     alone = _named_components(given) if given.get("strict") is False else ()
     if alone and (clash := _named_components(values)):
-        message = f"the marketplace says all (strict is false), and the manifest names {clash[0]} too"
+        message = (
+            f"the marketplace defines everything (strict is false), but the manifest sets {clash[0]} too"
+        )
         return _broken(str(name), "manifest-validation-error", message, file)
     merged = {**_supplement(given), **values}
     return _checked(merged, str(name), file, written=True, only_listed=alone, text=text)
@@ -82,7 +86,7 @@ def _checked(
 ) -> Reading:
     name = values.get("name")
     if not isinstance(name, str) or not is_name(name):
-        message = '"name" is missing or not a name: use letters, digits, dots, dashes and underscores'
+        message = '"name" is missing or invalid: use letters, digits, dots, dashes and underscores'
         return _broken(label, "manifest-validation-error", message, file)
     wrong: list[Fault] = []
 
@@ -123,7 +127,7 @@ def _text(values: Mapping[str, Any], key: str, complain: Any) -> str:
     value = values.get(key)
     if value is None or isinstance(value, str):
         return (value or "").strip()
-    complain("is not text and is left out", key)
+    complain("is not a string; ignored", key)
     return ""
 
 
@@ -136,17 +140,17 @@ def _options(value: Any, complain: Any) -> dict[str, OptionField]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        complain("is not an object and is left out", "userConfig")
+        complain("is not an object; ignored", "userConfig")
         return {}
     found: dict[str, OptionField] = {}
     for key, field in value.items():
         if not key.replace("_", "").isalnum() or not key.isascii():
-            complain("is not a name that a variable can have", "userConfig", key)
+            complain("is not a valid variable name", "userConfig", key)
             continue
         try:
             found[key] = msgspec.convert(field, OptionField)
         except msgspec.ValidationError as error:
-            complain(f"is left out: {error}", "userConfig", key)
+            complain(f"was ignored: {error}", "userConfig", key)
     return found
 
 
@@ -160,7 +164,7 @@ def _channels(listed: Any, complain: Any) -> tuple[str, ...] | None:
                 servers.append(server)
             case _:
                 complain(
-                    'must be a list of objects such as {"server": "name"}; others are left out', "channels"
+                    'must be a list of objects such as {"server": "name"}; others are ignored', "channels"
                 )
     return tuple(servers)
 
@@ -169,13 +173,13 @@ def _dependencies(value: Any, complain: Any) -> tuple[Dependency, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        complain("is not a list and is left out", "dependencies")
+        complain("is not a list; ignored", "dependencies")
         return ()
     found: list[Dependency] = []
     for index, each in enumerate(value[:_MOST_DEPENDENCIES]):
         dependency = _dependency(each)
         if dependency is None:
-            complain('is left out: write "name" or {"name": …, "version": …}', "dependencies", index)
+            complain('was ignored: write "name" or {"name": …, "version": …}', "dependencies", index)
         else:
             found.append(dependency)
     return tuple(found)

@@ -73,7 +73,7 @@ def read_marketplace(place: str) -> Marketplace:
     try:
         data = read_bytes(file, LARGEST)
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"{file} could not be read: {error.strerror or error}") from error
     values, text, problem = parse(data, file=file)
     if problem is not None:
         raise ConfigError(str(problem))
@@ -88,9 +88,9 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str, text: str = ""
     """
     name, listed = values.get("name"), values.get("plugins")
     if not isinstance(name, str) or not is_name(name):
-        raise ConfigError(f'{file}: "name" is missing or not a name')
+        raise ConfigError(f'{file}: "name" is missing or invalid')
     if name in (INLINE, SKILLS_DIR):
-        raise ConfigError(f"{file}: {name!r} stands for something else and cannot be the name")
+        raise ConfigError(f"{file}: the name {name!r} is reserved")
     if not isinstance(listed, list):
         raise ConfigError(f'{file}: "plugins" is missing or not a list')
     base = _base(values.get("metadata"), root)
@@ -100,7 +100,7 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str, text: str = ""
         try:
             offer = _offer(entry, root=root, base=base)
             if offer.name in offers:
-                raise ConfigError(f"{offer.name!r} is listed already")
+                raise ConfigError(f"{offer.name!r} is listed twice")
             offers[offer.name] = offer
         except ConfigError as error:
             wrong.append((_label(entry), (("plugins", index), str(error))))
@@ -138,7 +138,7 @@ def _offer(entry: Any, *, root: str, base: str) -> OfferedPlugin:
         raise ConfigError("is not an object")
     name = entry.get("name")
     if not isinstance(name, str) or not is_name(name):
-        raise ConfigError('"name" is missing or not a name')
+        raise ConfigError('"name" is missing or invalid')
     if _is_deeper(entry, _DEEPEST):
         raise ConfigError(f"is nested deeper than {_DEEPEST} levels")
     if "source" not in entry:
@@ -159,12 +159,12 @@ def _offer(entry: Any, *, root: str, base: str) -> OfferedPlugin:
 
 def _relative(text: str, *, root: str, base: str) -> Source:
     if not root:
-        raise ConfigError(f"{text!r} is a path, and this marketplace is a list without a folder")
+        raise ConfigError(f"{text!r} is a path, but this marketplace has no folder")
     # Paths that say so count from the top; bare names from the folder that the metadata names.
     start = root if text.startswith(("./", "../")) or text == "." else base
     path = os.path.normpath(os.path.join(start, text))
     if os.path.isabs(text) or not (path == root or path.startswith(root.rstrip("/") + "/")):
-        raise ConfigError(f"{text!r} leads out of the marketplace")
+        raise ConfigError(f"{text!r} is outside the marketplace")
     return Source(kind="directory", location=path, raw=text)
 
 

@@ -39,12 +39,12 @@ async def add(around: PluginContext, source: Source, *, called: str | None = Non
     obtained = await _obtain(around, source)
     name = obtained.marketplace.name
     if called is not None and name != called:
-        raise ConfigError(f"the settings call a marketplace {called!r} that calls itself {name!r}")
+        raise ConfigError(f"the marketplace {called!r} in your settings is named {name!r}")
     other = read_known(around.env).get(name)
     if other is not None and other.source != written(source):
         raise ConfigError(
-            f"there is a marketplace {name!r} already, from {label(other)}: "
-            f"bridle plugin marketplace remove {name} lets another take its name"
+            f"marketplace {name!r} already exists, from {label(other)}. Remove it first: bridle plugin "
+            f"marketplace remove {name!r}"
         )
     return _take(around, source, obtained, before=other)
 
@@ -63,9 +63,7 @@ async def update(around: PluginContext, name: str) -> Renewed:
     try:
         obtained = await _obtain(around, source)
         if obtained.marketplace.name != name:
-            raise ConfigError(
-                f"it calls itself {obtained.marketplace.name!r} now: remove it and add it again"
-            )
+            raise ConfigError(f"its name is now {obtained.marketplace.name!r}: remove it and add it again")
     except ConfigError as error:
         return Renewed(marketplace=load(around, name), changed=False, stale=str(error))
     changed = not obtained.revision or obtained.revision != known.bridle_revision
@@ -290,7 +288,9 @@ def _discard(env: Mapping[str, str], location: str) -> None:
 def _check_seeded(around: PluginContext, name: str) -> None:
     if name in (seeded := seeded_marketplaces(around.env)):
         place = seeded[name]["installLocation"]
-        raise UsageError(f"{name} comes from {place} (CLAUDE_CODE_PLUGIN_SEED_DIR) and is changed only there")
+        raise UsageError(
+            f"{name} is from {place} (CLAUDE_CODE_PLUGIN_SEED_DIR) and can only be changed there"
+        )
 
 
 def _check(around: PluginContext, source: Source) -> None:
@@ -311,11 +311,11 @@ def label(known: Known) -> str:
     try:
         return str(read_source(known.source, of="marketplace"))
     except (ConfigError, UsageError):
-        return f"an unknown kind of place ({str(known.source.get('source'))[:40]})"
+        return f"an unknown source ({str(known.source.get('source'))[:40]})"
 
 
 def _unknown(around: PluginContext, name: str) -> UsageError:
     names = ", ".join(read_known(around.env)) or "none"
     return UsageError(
-        f"there is no marketplace {name!r} (known: {names}): bridle plugin marketplace add <source> adds one"
+        f"unknown marketplace {name!r} (known: {names}). Add one with: bridle plugin marketplace add <source>"
     )

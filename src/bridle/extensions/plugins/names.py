@@ -40,7 +40,7 @@ def parse_id(text: str) -> PluginId:
     """
     name, _, marketplace = text.partition("@")
     if not is_name(name) or not is_name(marketplace):
-        raise UsageError(f"{text!r} does not name a plugin: write name@marketplace")
+        raise UsageError(f"{text!r} is not a plugin: write name@marketplace")
     return PluginId(name, marketplace)
 
 

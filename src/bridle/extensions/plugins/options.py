@@ -77,7 +77,7 @@ def check_option(fields: Mapping[str, OptionField], key: str, text: str) -> Any:
     field = fields.get(key)
     if field is None:
         known = ", ".join(fields) or "none"
-        raise UsageError(f"there is no option {key!r}; these are: {known}")
+        raise UsageError(f"unknown option {key!r}; options: {known}")
     if field.multiple:
         return [_one(field, key, part.strip()) for part in text.split(",") if part.strip()]
     return _one(field, key, text)
@@ -95,21 +95,21 @@ def forget_options(env: Mapping[str, str], plugin: PluginId) -> None:
 
 def _one(field: OptionField, key: str, text: str) -> Any:
     if len(text) > _LONGEST:
-        raise UsageError(f"{key} is longer than {_LONGEST} letters")
+        raise UsageError(f"{key} is longer than {_LONGEST} characters")
     if encodable(text) != text:
-        raise UsageError(f"{key} is not text that can be written down")
+        raise UsageError(f"{key} contains invalid characters")
     match field.type:
         case "number":
             return _number(field, key, text)
         case "boolean":
             if text.lower() not in (*_TRUE, *_FALSE):
-                raise UsageError(f"{key} takes true or false, not {text!r}")
+                raise UsageError(f"{key} must be true or false, not {text!r}")
             return text.lower() in _TRUE
         case "directory" | "file":
             path = os.path.abspath(os.path.expanduser(text))
             exists = os.path.isdir(path) if field.type == "directory" else os.path.isfile(path)
             if not exists:
-                raise UsageError(f"{key}: there is no {field.type} {path}")
+                raise UsageError(f"{key}: {field.type} {path} does not exist")
             return path
         case "string":
             return text
@@ -119,11 +119,11 @@ def _number(field: OptionField, key: str, text: str) -> float | int:
     try:
         number = float(text)
     except ValueError as error:
-        raise UsageError(f"{key} takes a number, not {text!r}") from error
+        raise UsageError(f"{key} must be a number, not {text!r}") from error
     if not isfinite(number):
-        raise UsageError(f"{key} takes a number that can be written down, not {text[:40]!r}")
+        raise UsageError(f"{key} must be a finite number, not {text[:40]!r}")
     if (field.min is not None and number < field.min) or (field.max is not None and number > field.max):
-        raise UsageError(f"{key} is {text}, which is not between {field.min} and {field.max}")
+        raise UsageError(f"{key} must be between {field.min} and {field.max}, not {text}")
     return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
@@ -160,7 +160,9 @@ class _Secrets:
         try:
             return keyring.get_password(_SERVICE, f"{plugin}/{key}")
         except KeyringError as error:
-            raise ConfigError(f"The keyring did not give {key} of {plugin}: {error}; unlock it.") from error
+            raise ConfigError(
+                f"Could not read {key} of {plugin} from the keyring: {error}. Unlock the keyring."
+            ) from error
 
     def save(self, plugin: PluginId, key: str, value: str) -> None:
         stored = None if self._put_into_keyring(f"{plugin}/{key}", value) else value
@@ -180,7 +182,7 @@ class _Secrets:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.DecodeError) as error:
-            raise ConfigError(f"{self._file} cannot be read: fix or remove it ({error}).") from error
+            raise ConfigError(f"{self._file} could not be read ({error}). Fix or remove it.") from error
 
     def _put_into_keyring(self, name: str, value: str) -> bool:
         if self._wanted == "file":

@@ -18,12 +18,12 @@ def check_marketplace(source: Source, settings: Settings) -> None:
         ConfigError: it is blocked, or it is not among those that are known.
     """
     if any(_matches(pattern, source) for pattern in settings.blocked_marketplaces or ()):
-        raise ConfigError(f"{source} is blocked by your organisation (blockedMarketplaces)")
+        raise ConfigError(f"your organization blocks {source} (blockedMarketplaces)")
     known = settings.strict_known_marketplaces
     if known is not None and not any(_matches(pattern, source) for pattern in known):
         raise ConfigError(
-            f"{source} is not among the marketplaces that your organisation allows "
-            "(strictKnownMarketplaces): ask your administrator to add it"
+            f"your organization does not allow {source} (strictKnownMarketplaces): ask your "
+            "administrator to add it"
         )
 
 
@@ -37,7 +37,7 @@ def check_command_source(source: Source, settings: Settings) -> None:
     if closed is None:
         closed = settings.allow_managed_hooks_only is True
     if source.kind == "command" and closed:
-        raise ConfigError("your organisation does not let plugins come from commands")
+        raise ConfigError("your organization does not allow plugins from commands")
 
 
 def _matches(pattern: Any, source: Source) -> bool:

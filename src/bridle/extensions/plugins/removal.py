@@ -47,7 +47,7 @@ async def uninstall(
         others = (each for each in installed.plugins[str(plugin)] if each != record)
         stays = any(is_for(each, around.cwd) for each in others)
         if not stays and (needed := needs(manifests(installed, around.cwd), plugin)):
-            raise UsageError(f"{plugin} is needed by {', '.join(needed)}: uninstall that first")
+            raise UsageError(f"{plugin} is required by {', '.join(needed)}: uninstall that first")
         await asyncio.to_thread(_remove, around, [(plugin, record)], keep_data=keep_data)
         gone = [plugin]
         if prune:

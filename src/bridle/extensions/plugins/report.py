@@ -52,7 +52,7 @@ class PluginReport(Struct, frozen=True, kw_only=True):
 
     @property
     def shown_version(self) -> str:
-        return f"{self.version} ({self.offered} is out)" if self.offered else self.version
+        return f"{self.version} ({self.offered} available)" if self.offered else self.version
 
 
 class MarketplaceReport(Struct, frozen=True, kw_only=True):
@@ -136,9 +136,9 @@ def plugin_named(text: str, around: PluginContext, *, installed: bool) -> Plugin
     if len(found) == 1:
         return parse_id(found[0])
     if found:
-        raise UsageError(f"{text!r} could be {' or '.join(found)}: name the marketplace too")
+        raise UsageError(f"{text!r} is ambiguous: use {' or '.join(found)}")
     known_names = ", ".join(read_known(around.env)) or "none"
-    place = "installed" if installed else f"offered by a known marketplace (known: {known_names})"
+    place = "installed" if installed else f"available in a marketplace (known: {known_names})"
     raise UsageError(
         f"no plugin {text!r} is {place}: see bridle plugin list{'' if installed else ' --available'}"
     )

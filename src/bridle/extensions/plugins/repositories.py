@@ -89,7 +89,7 @@ async def _check_out(source: Source, address: str, target: str, env: Mapping[str
     commit = source.sha or "FETCH_HEAD"
     sha = (await git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")).strip()
     if source.sha and sha != source.sha:
-        raise ConfigError(f"{address} has another commit than {source.sha}")
+        raise ConfigError(f"{address} does not have the commit {source.sha}")
     await git.run("checkout", "--quiet", "--detach", "--force", sha)
     return sha
 
@@ -133,7 +133,7 @@ class _Git:
                 out, said = await process.communicate()
         except TimeoutError as error:
             raise ConfigError(
-                f"git did not get {self._address} within {self._seconds:.0f} seconds"
+                f"git timed out after {self._seconds:.0f} seconds on {self._address}"
             ) from error
         finally:
             if process.returncode is None:
@@ -141,7 +141,7 @@ class _Git:
                 await process.wait()
         if process.returncode:
             text = re.sub(r"\s+", " ", said.decode(errors="replace")).strip()[:_LONGEST_SAID]
-            raise ConfigError(f"git cannot get {self._address}: {text}")
+            raise ConfigError(f"git could not fetch {self._address}: {text}")
         return out.decode(errors="replace")
 
 

@@ -67,11 +67,11 @@ def read_object(file: str) -> dict[str, Any]:
     """The JSON object in a file of the plugins, empty without one.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: it is invalid.
     """
     try:
         return msgspec.json.decode(read_bytes(file, _LARGEST), type=dict[str, Any])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: fix or remove it ({error}).") from error
+        raise ConfigError(f"{file} could not be read ({error}). Fix or remove it.") from error

@@ -108,7 +108,7 @@ def read_source(value: Any, *, of: Literal["marketplace", "plugin"]) -> Source:
         case "settings":
             return Source(kind="settings", location=given.get("name", ""), raw=value)
         case other:
-            raise ConfigError(f"there is no kind of source called {other!r}")
+            raise ConfigError(f"unknown source kind {other!r}")
 
 
 def parse_source(text: str, *, cwd: str) -> Source:
@@ -121,7 +121,7 @@ def parse_source(text: str, *, cwd: str) -> Source:
     try:
         return _checked(_parse(text, cwd))
     except ConfigError as error:
-        raise UsageError(f"{text!r} is not a place for a marketplace: {error}") from error
+        raise UsageError(f"{text!r} is not a marketplace source: {error}") from error
 
 
 def parts_of(address: str) -> SplitResult:
@@ -133,7 +133,7 @@ def parts_of(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError as error:
-        raise ConfigError(f"{address!r} is not an address: {error}") from error
+        raise ConfigError(f"{address!r} is not a valid URL: {error}") from error
 
 
 def written(source: Source) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _parse(text: str, cwd: str) -> Source:
         return Source(kind="git", repository=place, ref=ref)
     if os.path.exists(os.path.join(cwd, text)):
         return _local(os.path.normpath(os.path.join(cwd, text)))
-    raise ConfigError("write owner/repository, an address, npm:package, or a path that begins with ./ or /")
+    raise ConfigError("write owner/repository, a URL, npm:package, or a path that begins with ./ or /")
 
 
 def _local(path: str) -> Source:
@@ -222,25 +222,25 @@ def _checked(source: Source) -> Source:
             raise ConfigError("the command is missing")
         return source
     if not place or place.startswith("-") or any(ord(letter) < 32 for letter in place):
-        raise ConfigError("the place is missing or not a place")
+        raise ConfigError("the location is missing or invalid")
     if encodable(place) != place:
-        raise ConfigError("the place has a name that is not text")
+        raise ConfigError("the location is not valid text")
     if source.repository and not _REPOSITORY.fullmatch(source.repository):
         raise ConfigError(f"{source.repository!r} is not owner/name")
     if source.kind == "git" and not source.repository:
         _check_git_address(source.location)
     if source.kind == "npm" and not _PACKAGE.fullmatch(source.location):
-        raise ConfigError(f"{source.location!r} is not the name of a package")
+        raise ConfigError(f"{source.location!r} is not a package name")
     if source.kind == "archive":
         parts_of(source.location)
     if source.kind == "url" and not re.match(r"https?://[^/?#]", source.location):
-        raise ConfigError("only http and https addresses are read")
+        raise ConfigError("only http and https URLs are supported")
     if source.ref.startswith("-") or re.search(r"[\s~^:?*\\\[]|\.\.", source.ref):
-        raise ConfigError(f"{source.ref!r} is not the name of a branch or a tag")
+        raise ConfigError(f"{source.ref!r} is not a branch or tag name")
     if source.sha and not _SHA.fullmatch(source.sha):
-        raise ConfigError("sha takes the whole commit id of 40 digits")
+        raise ConfigError("sha must be the full commit id with 40 digits")
     if os.path.isabs(source.path) or ".." in source.path.split("/"):
-        raise ConfigError(f"the path {source.path!r} leads out of what is fetched")
+        raise ConfigError(f"the path {source.path!r} is outside the fetched folder")
     return source
 
 
@@ -249,9 +249,9 @@ def _check_git_address(address: str) -> None:
         return
     parts = parts_of(address)
     if parts.scheme not in _SCHEMES or (parts.scheme != "file" and not parts.hostname):
-        raise ConfigError(f"{address!r} is not an https, ssh or file address")
+        raise ConfigError(f"{address!r} is not an https, ssh or file URL")
     if (parts.hostname or "").startswith("-") or (parts.username or "").startswith("-"):
-        raise ConfigError(f"{address!r} is not an address")
+        raise ConfigError(f"{address!r} is not a valid URL")
 
 
 def _checksum(given: Mapping[str, str]) -> str:
@@ -278,5 +278,5 @@ def _words(command: Any, args: Any) -> tuple[str, ...]:
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command or ())
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"the command cannot be read: {error}") from error
+        raise ConfigError(f"invalid command: {error}") from error
     return tuple(str(word) for word in (*words, *(args if isinstance(args, list) else ())))

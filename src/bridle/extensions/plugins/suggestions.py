@@ -62,7 +62,8 @@ def suggestions(
             plugin, relevance = f"{offer.name}@{name}", offer.values.get("relevance")
             if plugin not in installed and (reason := _reason(relevance, work, around.cwd)) is not None:
                 sentence = (
-                    f"The plugin {plugin}{_topic(relevance)} is meant for {reason}: /plugin install {plugin}"
+                    f"The plugin {plugin}{_topic(relevance)} is meant for {reason}. Install it with: "
+                    f"/plugin install {plugin}"
                 )
                 found.append(Suggestion(plugin, printable(sentence)))
     return tuple(found[:_MOST_SUGGESTED])
@@ -91,7 +92,7 @@ def _reason(relevance: Any, work: Work, cwd: str) -> str | None:
         needed = sorted(work.dependencies())
         for dependency in needed:
             if any(fnmatchcase(dependency, each) for each in wanted):
-                return f"projects that need {dependency}"
+                return f"projects that use {dependency}"
     return None
 
 

@@ -48,7 +48,7 @@ async def fetch_code(
         LoginFailed: the person refused or did not come back, or the answer is not to our question.
     """
     if not server.authorization_endpoint:
-        raise LoginFailed(f"{server.issuer} has no page to log in at.")
+        raise LoginFailed(f"{server.issuer} has no login page.")
     require_s256(server)
     verifier, state = new_secret(), new_secret()
     fields = {
@@ -77,13 +77,13 @@ async def _come_back(visit: BrowserLogin, callback: Callback) -> Mapping[str, st
         async with asyncio.timeout(visit.patience):
             return await first_answer(*ways)
     except TimeoutError:
-        raise LoginFailed(f"No one logged in within {visit.patience:g} s; try again.") from None
+        raise LoginFailed(f"The login timed out after {visit.patience:g} s. Try again.") from None
 
 
 async def _read(pasted: Callable[[], Awaitable[str]]) -> Mapping[str, str]:
     found = read_parameters(await pasted())
     if "code" not in found and "error" not in found:
-        raise LoginFailed("That is not the address that the login ends at: it must have a code in it.")
+        raise LoginFailed("Not the final URL of the login: it must contain a code.")
     return found
 
 
@@ -91,14 +91,14 @@ def _code(found: Mapping[str, str], state: str, server: ServerMetadata) -> str:
     import hmac
 
     if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
-        raise LoginFailed("The answer belongs to another login (its state is wrong); try again.")
+        raise LoginFailed("The response belongs to another login (wrong state). Try again.")
     _check_issuer(found, server)
     if (error := found.get("error")) is not None:
         why = found.get("error_description", "")[:300]
-        said = "the login was refused" if error == "access_denied" else f"the login failed with {error[:100]}"
+        said = "the login was denied" if error == "access_denied" else f"the login failed with {error[:100]}"
         raise LoginFailed(f"{server.issuer}: {said}{': ' + why if why else ''}.")
     if not (code := found.get("code")):
-        raise LoginFailed(f"{server.issuer} sent the browser back without a code.")
+        raise LoginFailed(f"{server.issuer} redirected the browser without a code.")
     return code
 
 
@@ -107,6 +107,6 @@ def _check_issuer(found: Mapping[str, str], server: ServerMetadata) -> None:
     given = found.get("iss")
     if given is None:
         if server.authorization_response_iss_parameter_supported:
-            raise LoginFailed(f"The answer does not say that it is from {server.issuer}; it is not used.")
+            raise LoginFailed(f"Ignored a response without the issuer {server.issuer}.")
     elif given != server.issuer:
-        raise LoginFailed(f"The answer is from {given[:200]} and not from {server.issuer}; it is not used.")
+        raise LoginFailed(f"Ignored a response from {given[:200]} instead of {server.issuer}.")

@@ -10,8 +10,8 @@ from bridle.mcp.auth.errors import LoginFailed
 _PATH = "/callback"
 _LONGEST_HEAD = 16 * 1024
 _PATIENCE = 10.0
-_DONE = "You are logged in. You can close this page and go back to bridle."
-_FAILED = "The login did not work. Go back to bridle to see why."
+_DONE = "You are logged in. Close this page and return to bridle."
+_FAILED = "The login failed. Return to bridle for details."
 
 
 class Callback:
@@ -36,7 +36,7 @@ class Callback:
         except OSError as error:
             if self._fixed or not self._port:
                 raise LoginFailed(
-                    f"The port {self._port or 0} for the login's way back cannot be used: {error.strerror}."
+                    f"The port {self._port or 0} for the login callback is not available: {error.strerror}."
                 ) from error
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._port = self._server.sockets[0].getsockname()[1]
@@ -69,7 +69,7 @@ class Callback:
         head = await reader.readuntil(b"\r\n\r\n")
         words = head[:_LONGEST_HEAD].split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         if len(words) != 3 or words[0] != "GET" or not is_callback(words[1]):
-            await _write(writer, 404, "There is nothing here.")
+            await _write(writer, 404, "Not found.")
             return
         found = read_parameters(words[1])
         await _write(writer, 200, _FAILED if "error" in found else _DONE)

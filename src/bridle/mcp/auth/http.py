@@ -1,5 +1,6 @@
 """Requests to authorization servers: small, bounded, over TLS or to this machine only."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -41,7 +42,7 @@ class AuthHttp:
             reply, target = await self._send("GET", url, headers={"Accept": "application/json"})
             if target is None:
                 if reply.status >= 500:
-                    raise LoginFailed(f"{url} answered with status {reply.status}; try again later.")
+                    raise LoginFailed(f"{url} returned status {reply.status}. Try again later.")
                 return reply.body if reply.status == 200 and isinstance(reply.body, dict) else None
             url = urljoin(url, target)
         return None
@@ -82,7 +83,7 @@ class AuthHttp:
             async with self._client.send(request, _LIMITS) as response:
                 data = await response.read()
         except (HttpFault, ConfigError) as fault:
-            raise LoginFailed(f"{_place(url)} cannot be asked about the login: {fault}") from fault
+            raise LoginFailed(f"Could not reach {_place(url)} for the login: {fault}") from fault
         moved = response.headers.get("location") if 300 <= response.status < 400 else None
         return Reply(response.status, _decoded(data)), moved if method == "GET" else None
 
@@ -96,16 +97,14 @@ def require_private(url: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise LoginFailed(f"{url[:200]!r} is not an address.") from error
+        raise LoginFailed(f"{url[:200]!r} is not a valid URL.") from error
     if parts.scheme == "https" or (parts.scheme == "http" and (parts.hostname or "") in _LOCAL):
         return
-    raise LoginFailed(f"Logging in over {url[:200]} is refused, because it is not https.")
+    raise LoginFailed(f"Refused to log in at {url[:200]}: it does not use https.")
 
 
 def redacted(text: str) -> str:
     """A text without the values that must not be seen."""
-    import re
-
     names = "access_token|refresh_token|id_token|assertion|subject_token|client_secret|code_verifier|code"
     hidden = re.sub(rf'("(?:{names})"\s*:\s*)"[^"]*"', r'\1"[REDACTED]"', text)
     return re.sub(rf"\b({names})=[^&\s\"']+", r"\1=[REDACTED]", hidden)
@@ -130,7 +129,7 @@ def _refusal(url: str, status: int, body: Mapping[str, Any]) -> OAuthRefused:
     said = ": ".join(part for part in (named, why if isinstance(why, str) else "") if part)
     reason = redacted(said)[:500] or f"status {status}"
     status = 400 if 200 <= status < 300 else status
-    return OAuthRefused(f"{_place(url)} refused: {reason}.", error=named, status=status)
+    return OAuthRefused(f"{_place(url)} denied the request: {reason}.", error=named, status=status)
 
 
 def _decoded(data: bytes) -> Any:

@@ -40,7 +40,7 @@ class Account(Struct, frozen=True, kw_only=True):
         """
         config = server.config
         if not isinstance(config, HttpServer | SseServer | WebSocketServer):
-            raise McpError(f"{server.name} is not a remote server: there is nothing to log in to.")
+            raise McpError(f"{server.name} is a local server and needs no login.")
         url = config.url.replace("ws", "http", 1) if isinstance(config, WebSocketServer) else config.url
         return cls(
             name=server.name,
@@ -125,7 +125,7 @@ async def log_out(account: Account, *, wire: AuthHttp) -> str | None:
                 access=saved.access_token,
             )
         except LoginFailed as fault:
-            problem = f"The tokens could not be revoked: {fault}"
+            problem = f"Could not revoke the tokens: {fault}"
     await asyncio.to_thread(account.logins.forget, account.key)
     return problem
 

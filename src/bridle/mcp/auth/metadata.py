@@ -65,7 +65,7 @@ async def discover(
             raise LoginFailed("authServerMetadataUrl must use https://.")
         document = await wire.document(metadata_url)
         if document is None:
-            raise LoginFailed(f"authServerMetadataUrl: there is no metadata at {metadata_url}.")
+            raise LoginFailed(f"authServerMetadataUrl: no metadata at {metadata_url}.")
         return LoginMetadata(server=_server(document, metadata_url))
     resource = await find_resource(wire, url, challenge)
     if resource is None:
@@ -75,7 +75,7 @@ async def discover(
     issuer = resource.authorization_servers[0]
     server = await find_server(wire, issuer)
     if server is None:
-        raise LoginFailed(f"{issuer}, which is to log you in, publishes no metadata.")
+        raise LoginFailed(f"The login server {issuer} publishes no metadata.")
     return LoginMetadata(server=server, resource=resource)
 
 
@@ -110,8 +110,7 @@ async def find_server(wire: AuthHttp, issuer: str) -> ServerMetadata | None:
             server = _server(document, place)
             if not same_issuer(server.issuer, issuer):
                 raise LoginFailed(
-                    f"{place} speaks for the issuer {server.issuer[:200]} and not for {issuer[:200]}; "
-                    "logging in there is refused."
+                    f"Refused to log in: {place} is for the issuer {server.issuer[:200]}, not {issuer[:200]}."
                 )
             return server
     return None
@@ -141,9 +140,9 @@ def _resource(document: dict[str, Any], place: str, url: str) -> ResourceMetadat
     try:
         found = msgspec.convert(document, ResourceMetadata)
     except msgspec.ValidationError as error:
-        raise LoginFailed(f"{place} is not the metadata of a protected resource: {error}.") from error
+        raise LoginFailed(f"{place} is not valid protected resource metadata: {error}.") from error
     if not _covers(found.resource, url):
-        raise LoginFailed(f"{place} speaks for {found.resource[:200]} and not for {url[:200]}.")
+        raise LoginFailed(f"{place} is for {found.resource[:200]}, not {url[:200]}.")
     return found
 
 
@@ -151,7 +150,7 @@ def _server(document: dict[str, Any], place: str) -> ServerMetadata:
     try:
         found = msgspec.convert(document, ServerMetadata)
     except msgspec.ValidationError as error:
-        raise LoginFailed(f"{place} is not the metadata of an authorization server: {error}.") from error
+        raise LoginFailed(f"{place} is not valid authorization server metadata: {error}.") from error
     for endpoint in (found.authorization_endpoint, found.token_endpoint):
         if endpoint:
             require_private(endpoint)

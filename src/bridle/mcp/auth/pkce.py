@@ -23,4 +23,4 @@ def require_s256(server: ServerMetadata) -> None:
     """Raises LoginFailed when the server says that it does without S256."""
     methods = server.code_challenge_methods_supported
     if methods is not None and "S256" not in methods:
-        raise LoginFailed(f"{server.issuer} does not support PKCE with S256; logging in there is refused.")
+        raise LoginFailed(f"Refused to log in: {server.issuer} does not support PKCE with S256.")

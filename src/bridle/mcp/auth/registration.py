@@ -40,7 +40,7 @@ async def identify(
     published = applicant.env.get(_CIMD, "")
     if published and server.client_id_metadata_document_supported:
         if not published.startswith("https://"):
-            raise LoginFailed(f"{_CIMD} must be an https address.")
+            raise LoginFailed(f"{_CIMD} must be an https URL.")
         return ClientIdentity(client_id=published)
     if saved is not None and saved.issuer == server.issuer and saved.redirect_uri == applicant.redirect_uri:
         known = saved.client
@@ -48,8 +48,8 @@ async def identify(
             return known
     if server.registration_endpoint is None:
         raise LoginFailed(
-            f"{server.issuer} lets programs not register themselves: register one there, and add the server "
-            "again with --client-id."
+            f"{server.issuer} does not support dynamic registration: register a client there, then add "
+            "the server again with --client-id."
         )
     return await _register(wire, server, server.registration_endpoint, applicant)
 

@@ -47,7 +47,7 @@ async def ask_for_tokens(
         LoginFailed: the server cannot be asked, or answers with something else.
     """
     if not server.token_endpoint:
-        raise LoginFailed(f"{server.issuer} names no token endpoint.")
+        raise LoginFailed(f"{server.issuer} has no token endpoint.")
     extra, headers = proof(client, server.token_endpoint_auth_methods_supported)
     body = await wire.post_form(server.token_endpoint, {**fields, **extra}, headers)
     return read_tokens(body, server.token_endpoint)
@@ -107,7 +107,7 @@ def read_tokens(body: Mapping[str, Any], place: str) -> Tokens:
         # Numbers are sometimes written as texts.
         tokens = msgspec.convert(known, Tokens, strict=False)
     except msgspec.ValidationError as error:
-        raise LoginFailed(f"{place} answered without a token that can be used: {error}.") from error
+        raise LoginFailed(f"{place} returned no usable token: {error}.") from error
     if not tokens.access_token or tokens.token_type.lower() not in ("bearer", "n_a"):
-        raise LoginFailed(f"{place} answered with a token of the kind {tokens.token_type[:50]!r}.")
+        raise LoginFailed(f"{place} returned an unsupported token type: {tokens.token_type[:50]!r}.")
     return tokens

@@ -66,7 +66,7 @@ class FileTokenStore:
             update(self.path, change, mode=0o600)
             os.chmod(self.path, 0o600)
         except (ConfigError, OSError) as error:
-            raise LoginFailed(f"The login cannot be saved: {error}") from error
+            raise LoginFailed(f"Could not save the login: {error}") from error
 
 
 class KeyringTokenStore:
@@ -98,5 +98,6 @@ class KeyringTokenStore:
                 keyring.set_password(_SERVICE, self._user, msgspec.json.encode(changed).decode())
         except (KeyringError, OSError, Locked) as error:
             raise LoginFailed(
-                f"The login cannot be saved in the keyring: {error}. BRIDLE_CREDENTIALS=file uses a file."
+                f"Could not save the login in the keyring: {error}. Set BRIDLE_CREDENTIALS=file to use "
+                "a file."
             ) from error

@@ -109,7 +109,7 @@ async def log_in_to_provider(
         }
         tokens = await ask_for_tokens(wire, server, client, fields)
     if not tokens.id_token:
-        raise LoginFailed(f"XAA: {provider.issuer} gave no id_token.")
+        raise LoginFailed(f"XAA: {provider.issuer} returned no id_token.")
     until = _expiry(tokens.id_token) or now + (tokens.expires_in or 3600)
     await asyncio.to_thread(logins.save_id_token, provider.issuer, tokens.id_token, until)
     return tokens.id_token
@@ -128,7 +128,7 @@ async def _id_token(
 async def _chosen_server(wire: AuthHttp, account: Account, challenge: Challenge | None) -> LoginMetadata:
     resource = await find_resource(wire, account.url, challenge)
     if resource is None:
-        raise LoginFailed(f"XAA: {account.name} publishes no metadata of a protected resource.")
+        raise LoginFailed(f"XAA: {account.name} publishes no protected resource metadata.")
     if _normal(resource.resource) != _normal(account.url):
         raise LoginFailed(
             f"XAA: PRM resource mismatch: {resource.resource[:200]} is not {account.url[:200]}."
@@ -166,7 +166,7 @@ async def _exchange(
     body = await wire.post_form(endpoint, {**fields, **extra}, headers)
     grant, kind = body.get("access_token"), body.get("issued_token_type")
     if not isinstance(grant, str) or not grant or kind not in (None, _ID_JAG):
-        raise OAuthRefused(f"XAA: {provider.issuer} gave no ID-JAG.", error="invalid_grant", status=400)
+        raise OAuthRefused(f"XAA: {provider.issuer} returned no ID-JAG.", error="invalid_grant", status=400)
     return grant
 
 

@@ -51,11 +51,11 @@ def header_paths(schema: Any) -> dict[str, tuple[str, ...]]:
     for path, node, reachable in _annotations(schema, (), reachable=True):
         name = node["x-mcp-header"]
         if not isinstance(name, str) or re.fullmatch(_TOKEN, name) is None:
-            raise BadAnnotation(f"{name!r} is not the name of a header")
+            raise BadAnnotation(f"{name!r} is not a valid header name")
         if not reachable:
-            raise BadAnnotation(f"{name} belongs to a value that is not always at the same place")
+            raise BadAnnotation(f"{name} is for a value without a fixed place")
         if node.get("type") not in _PRIMITIVE:
-            raise BadAnnotation(f"{name} belongs to a value that is not a text, a whole number or a switch")
+            raise BadAnnotation(f"{name} is for a value that is not a string, integer or boolean")
         if name.lower() in (known.lower() for known in found):
             raise BadAnnotation(f"{name} is used twice")
         found[name] = path

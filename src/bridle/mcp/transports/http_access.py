@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
+import msgspec
 from msgspec import Struct
 
 from bridle.host.http.address import Origin, split_url
@@ -102,14 +103,16 @@ class HttpAccess:
                     if await self._is_let_in(response, first=retries == 1):
                         continue
                 if response.status == 401:
-                    raise NotAuthorized(f"{self.name} wants you to log in.")
+                    raise NotAuthorized(f"{self.name} needs a login.")
                 if response.status == 403 and _wants_more(response):
-                    raise NotAuthorized(f"{self.name} wants more rights than your login has: log in again.")
+                    raise NotAuthorized(
+                        f"{self.name} needs more permissions than your login has. Log in again."
+                    )
                 if response.status in _MOVED and (target := response.headers.get("location")):
                     url = self._moved(url, target, response.status, method)
                     redirects += 1
                     if redirects > _MOST_REDIRECTS:
-                        raise ConnectionLost(f"{self.name} redirects in a circle; check its URL.")
+                        raise ConnectionLost(f"{self.name} redirects in a loop. Check its URL.")
                     continue
                 yield response
                 return
@@ -123,9 +126,9 @@ class HttpAccess:
             async with self._client.send(request, limits) as response:
                 yield response
         except HttpFault as fault:
-            raise ConnectionLost(f"{self.name} cannot be reached: {fault}") from fault
+            raise ConnectionLost(f"Cannot reach {self.name}: {fault}") from fault
         except ConfigError as fault:
-            raise McpError(f"{self.name} cannot be asked: {fault}") from fault
+            raise McpError(f"Cannot query {self.name}: {fault}") from fault
 
     async def _is_let_in(self, response: Response, *, first: bool) -> bool:
         auth, helper = self._remote.auth, self._remote.helper
@@ -147,9 +150,9 @@ class HttpAccess:
         moved = urljoin(url, target)
         old, new = split_url(url)[0], split_url(moved)[0]
         if method != "GET" and status not in _SAME_METHOD:
-            raise ConnectionLost(f"{self.name} has moved to {moved[:200]}: change its URL.")
+            raise ConnectionLost(f"{self.name} moved to {moved[:200]}. Change its URL.")
         if not _is_same_place(old, new):
-            raise ConnectionLost(f"{self.name} redirects to {new.url}: if that is right, change its URL.")
+            raise ConnectionLost(f"{self.name} redirects to {new.url}. If this is correct, change its URL.")
         return moved
 
 
@@ -182,20 +185,20 @@ async def run_helper(
     Raises:
         McpError: it fails, or prints something else.
     """
-    import msgspec
-
     from bridle.host.process import run
 
     environment = {**env, "CLAUDE_CODE_MCP_SERVER_NAME": name, "CLAUDE_CODE_MCP_SERVER_URL": url}
     try:
         done = await run(["/bin/sh", "-c", command], cwd=cwd, env=environment, timeout=10.0, limit=64 * 1024)
     except OSError as error:
-        raise McpError(f"The headersHelper of {name} cannot be started: {error}.") from error
+        raise McpError(f"Could not start the headersHelper of {name}: {error}.") from error
     if done.timed_out or done.cut or done.code != 0:
-        why = "took longer than 10 s" if done.timed_out else f"ended with code {done.code}"
+        why = "timed out after 10 s" if done.timed_out else f"exited with code {done.code}"
         said = done.stderr[:300].decode("utf-8", "replace").strip()
         raise McpError(f"The headersHelper of {name} {why}{': ' + said if said else ''}.")
     try:
         return msgspec.json.decode(done.stdout, type=dict[str, str])
     except msgspec.DecodeError as error:
-        raise McpError(f"The headersHelper of {name} must print a JSON object of texts: {error}.") from error
+        raise McpError(
+            f"The headersHelper of {name} must print a JSON object of strings: {error}."
+        ) from error

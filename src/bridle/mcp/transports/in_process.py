@@ -36,11 +36,11 @@ class InProcessTransport:
         except McpError:
             raise
         except BridleError as error:
-            raise ConnectionLost(f"{self._name} cannot be reached: {error}") from error
+            raise ConnectionLost(f"Cannot reach {self._name}: {error}") from error
         if "id" not in message or "method" not in message:
             return
         if not isinstance(answer, dict) or answer.get("id") != message["id"]:
-            raise McpError(f"{self._name} gave no answer to {message['method']}.")
+            raise McpError(f"{self._name} did not answer {message['method']}.")
         receiver.take(answer)
 
     def deliver(self, message: Message) -> None:

@@ -56,7 +56,7 @@ def make_transport(server: Server, context: TransportContext) -> Transport:
             return StdioTransport(server.name, config, launch)
         case SdkServer():
             if context.exchange is None:
-                raise McpError(f"{server.name} lives in a host program, and there is none.")
+                raise McpError(f"{server.name} needs a host program.")
             return InProcessTransport(server.name, context.exchange)
         case HttpServer() | SseServer() | IdeSseServer():
             return _over_http(server, context)

@@ -38,7 +38,7 @@ class SseTransport:
         ) as response:
             if not 200 <= response.status < 300:
                 raise Refused(
-                    f"{self._access.name} answered with status {response.status}.", status=response.status
+                    f"{self._access.name} returned status {response.status}.", status=response.status
                 )
             await response.finish(within=1.0)
 
@@ -63,7 +63,7 @@ class SseTransport:
             headers = {"Accept": "text/event-stream"}
             async with self._access.send("GET", self._access.url, headers=headers, limits=STREAM) as response:
                 if response.status != 200:
-                    text = f"{self._access.name} answered with status {response.status}."
+                    text = f"{self._access.name} returned status {response.status}."
                     raise Refused(text, status=response.status)
                 await self._follow(response, receiver, endpoint)
         except McpError as error:
@@ -91,7 +91,7 @@ class SseTransport:
         except ConfigError:
             same = False
         if not same:
-            raise ConnectionLost(f"{self._access.name} wants its messages sent to another host; refused.")
+            raise ConnectionLost(f"{self._access.name} asked to send messages to another host; refused.")
         if not endpoint.done():
             endpoint.set_result(url)
 
@@ -100,6 +100,6 @@ def _take(event: ServerEvent, receiver: Receiver) -> None:
     try:
         message = decode(event.data)
     except ValueError:
-        receiver.note(f"ignored, because it is not JSON: {event.data[:200].decode('utf-8', 'replace')}")
+        receiver.note(f"ignored invalid JSON: {event.data[:200].decode('utf-8', 'replace')}")
     else:
         receiver.take(message)

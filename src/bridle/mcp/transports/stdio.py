@@ -14,13 +14,13 @@ from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.secrets import is_secret_name
-from bridle.host.shell import quote
+from bridle.host.shell import child_markers, quote
 from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode
 from bridle.types.errors import McpError, ToolError
 from bridle.types.sandbox import Sandbox
 from bridle.types.services.mcp import StdioServer
-from bridle.types.variables import is_on
+from bridle.types.variables import ENTRYPOINT, is_on
 
 _SHELL = "/bin/sh"
 _AFTER_CLOSE = 1.0
@@ -62,7 +62,7 @@ class StdioTransport:
 
     async def open(self, receiver: Receiver) -> None:
         if self._process is not None:
-            raise McpError(f"{self._name} has been started already.")
+            raise McpError(f"{self._name} is already running.")
         argv, env = self._command()
         stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
         try:
@@ -70,7 +70,7 @@ class StdioTransport:
         except (OSError, ValueError, ToolError) as error:
             for descriptor in (stdin[1], stdout[0], stderr[0]):
                 os.close(descriptor)
-            raise ConnectionLost(f"{self._name} cannot be started: {error}.") from error
+            raise ConnectionLost(f"Could not start {self._name}: {error}.") from error
         finally:
             for descriptor in (stdin[0], stdout[1], stderr[1]):
                 os.close(descriptor)
@@ -82,7 +82,7 @@ class StdioTransport:
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         del headers
         if self._input is None or self._input.closed:
-            raise ConnectionLost(f"{self._name} does not run.")
+            raise ConnectionLost(f"{self._name} is not running.")
         if self._output is not None:
             self._output.expect()
         await self._input.write(to_line(message))
@@ -116,14 +116,13 @@ class StdioTransport:
             ConnectionLost: there is no such program.
         """
         server, context = self._server, self._context
-        env = {**_inherited(context.env), **server.env}
+        markers = {**child_markers("harness"), "CLAUDE_PROJECT_DIR": context.cwd}
+        env = {**_inherited(context.env), **markers, **server.env}
         argv = [server.command, *server.args]
         if prefix := context.env.get("CLAUDE_CODE_SHELL_PREFIX"):
             argv = [_SHELL, "-c", f"{prefix} {quote(' '.join(map(quote, argv)))}"]
         elif (program := _find(server.command, cwd=context.cwd, env=env)) is None:
-            raise ConnectionLost(
-                f"{self._name} cannot be started: there is no program {server.command!r} on the PATH."
-            )
+            raise ConnectionLost(f"Could not start {self._name}: {server.command!r} is not on the PATH.")
         else:
             argv[0] = program
         return argv, env
@@ -165,7 +164,7 @@ class StdioTransport:
             receiver.lose(ConnectionLost(f"{self._name} closed its output."))
         else:
             how = f"with code {process.code}" if process.code >= 0 else f"by signal {-process.code}"
-            receiver.lose(ConnectionLost(f"{self._name} ended {how}."))
+            receiver.lose(ConnectionLost(f"{self._name} exited {how}."))
 
 
 class _Lines:
@@ -319,7 +318,8 @@ class _Inlet:
 def _inherited(env: Mapping[str, str]) -> dict[str, str]:
     """What a server sees of the session's environment besides what its configuration adds."""
     if is_on(env, "CLAUDE_CODE_MCP_ALLOWLIST_ENV"):
-        return {name: value for name, value in env.items() if name in _BASELINE or name.startswith("LC_")}
+        shown = (*_BASELINE, ENTRYPOINT, "CLAUDE_CODE_SESSION_ID")
+        return {name: value for name, value in env.items() if name in shown or name.startswith("LC_")}
     return {
         name: value
         for name, value in env.items()

@@ -120,8 +120,7 @@ class StreamableTransport:
             return await self._follow(response, events, wanted)
         if not self._take(await _read(response), wanted):
             raise McpError(
-                f"{self._access.name} answered with {kind or 'nothing'} that is not the answer; "
-                "check its URL."
+                f"{self._access.name} returned {kind or 'nothing'} instead of an answer. Check its URL."
             )
         return True
 
@@ -138,7 +137,7 @@ class StreamableTransport:
         try:
             message = decode(data)
         except ValueError:
-            self._receiver.note(f"ignored, because it is not JSON: {data[:200].decode('utf-8', 'replace')}")
+            self._receiver.note(f"ignored invalid JSON: {data[:200].decode('utf-8', 'replace')}")
             return False
         self._receiver.take(message)
         each = message if isinstance(message, list) else [message]
@@ -156,7 +155,7 @@ class StreamableTransport:
                     break
                 if await self._follow(response, events, wanted):
                     return
-        raise ConnectionLost(f"{self._access.name} broke off before it had answered.")
+        raise ConnectionLost(f"{self._access.name} disconnected before it answered.")
 
     async def _listen(self) -> None:
         """Read what the server sends on its own, for as long as it offers a stream for that."""
@@ -187,20 +186,20 @@ class StreamableTransport:
         if status == 404 and session is not None:
             if self._session == session:
                 self._session = None
-            return SessionExpired(f"{name} has forgotten the session.")
+            return SessionExpired(f"{name} lost the session.")
         try:
             message = decode(data)
         except ValueError:
             message = None
         match message:
             case {"error": {"code": int() as code, "message": str() as text, **rest}}:
-                fault = Refused(f"{name} refused: {text[:2000]}", status=status, code=code)
+                fault = Refused(f"{name} denied the request: {text[:2000]}", status=status, code=code)
                 fault.data = rest.get("data")
                 return fault
             case _:
                 pass
         said = data[:200].decode("utf-8", "replace").strip()
-        return Refused(f"{name} answered with status {status}{': ' + said if said else ''}.", status=status)
+        return Refused(f"{name} returned status {status}{': ' + said if said else ''}.", status=status)
 
 
 async def _messages(response: Response, events: EventDecoder) -> AsyncGenerator[bytes]:
@@ -218,5 +217,5 @@ async def _read(response: Response) -> bytes:
     async for chunk in response:
         data += chunk
         if len(data) > LONGEST_MESSAGE:
-            raise ConnectionLost(f"The server sent an answer of more than {LONGEST_MESSAGE >> 20} MiB.")
+            raise ConnectionLost(f"The server sent a response of more than {LONGEST_MESSAGE >> 20} MiB.")
     return bytes(data)

@@ -87,10 +87,10 @@ class WebSocketTransport:
             if auth is not None and await auth.challenged(status, challenge):
                 return await self._connect(again=False)
             if status == 401:
-                raise NotAuthorized(f"{self._name} wants you to log in.") from error
-            raise ConnectionLost(f"{self._name} answered with status {status}.") from error
+                raise NotAuthorized(f"{self._name} needs a login.") from error
+            raise ConnectionLost(f"{self._name} returned status {status}.") from error
         except (OSError, TimeoutError, WebSocketException, ValueError, ConfigError) as error:
-            raise ConnectionLost(f"{self._name} cannot be reached: {error}.") from error
+            raise ConnectionLost(f"Cannot reach {self._name}: {error}.") from error
 
     async def _listen(self, socket: "ClientConnection", receiver: Receiver) -> None:
         from websockets.exceptions import ConnectionClosed
@@ -101,7 +101,7 @@ class WebSocketTransport:
                 try:
                     message = decode(raw)
                 except ValueError:
-                    receiver.note(f"ignored, because it is not JSON: {raw[:200].decode('utf-8', 'replace')}")
+                    receiver.note(f"ignored invalid JSON: {raw[:200].decode('utf-8', 'replace')}")
                 else:
                     receiver.take(message)
         except ConnectionClosed as error:
