@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _not_yet() -> "Runtime":
-    raise AssertionError("the session is not put together yet")
+    raise AssertionError("the session is not open yet")
 
 
 class CommandCaller(Protocol):
@@ -59,6 +59,8 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """The folder that the session began in."""
     storage: str
     env: Mapping[str, str]
+    inherited: Mapping[str, str] = {}
+    """The environment of the user, before settings added to it."""
     options: SessionOptions = SessionOptions()
     runtime: "Callable[[], Runtime]" = _not_yet
     """What turns work with now; not before the session is put together."""

@@ -148,4 +148,7 @@ async def test_an_agent_without_the_place_that_a_hook_refuses_is_not_started(tmp
     async with hooked(tmp_path, models, AGENT, change=_with_agents()) as made:
         made.listen("WorktreeCreate", output("WorktreeCreate"))
         await made.prompt("<main>")
-    assert "made none" in msgspec.json.encode(models.requests("main")[1].messages).decode()
+    assert (
+        "The WorktreeCreate hook created no worktree"
+        in msgspec.json.encode(models.requests("main")[1].messages).decode()
+    )

@@ -129,5 +129,5 @@ async def test_a_report_says_when_the_branch_would_conflict(tmp_path: Path):
         released.set()
         await turn
         text = str(made.models.requests("main")[1].messages[-1]["content"])
-    assert "Merging its branch now would conflict in file." in text
+    assert "Merging its branch would conflict in file." in text
     assert "worktree-agent-" in git(project, "branch")

@@ -312,7 +312,7 @@ async def test_more_than_the_most_at_once_is_refused(tmp_path: Path):
     env = {"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "2"}
     async with team(tmp_path, scripts, agents=[_HELPER], env=env) as made:
         await made.prompt()
-        assert "2 agents are at work" in made.result("call-3")
+        assert "The limit of 2 running agents" in made.result("call-3")
         go.set()
         await made.over(2)
 

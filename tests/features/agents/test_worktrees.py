@@ -100,7 +100,7 @@ async def test_without_a_repository_the_error_says_what_to_do(tmp_path: Path):
     scripts = {"main": [says(_call()), says("ok")]}
     async with team(tmp_path, scripts, agents=[_HELPER]) as made:
         await made.prompt()
-    assert "no git repository" in made.result("call-1")
+    assert "Worktrees need a git repository" in made.result("call-1")
 
 
 async def test_an_untrusted_folder_gets_no_work_tree(tmp_path: Path):
@@ -110,7 +110,7 @@ async def test_an_untrusted_folder_gets_no_work_tree(tmp_path: Path):
         project, scripts, agents=[_HELPER], change=lambda each: with_gate(each, trusted=False)
     ) as made:
         await made.prompt()
-    assert "trusts" in made.result("call-1")
+    assert "trusted folder" in made.result("call-1")
     assert not (project / ".claude").exists()
 
 

@@ -117,7 +117,7 @@ async def test_notes_that_wait_for_a_turn_of_their_own_come_in_one(tmp_path: Pat
 
     (started,) = world.channel.of(TurnStarted)
     assert started.meta and str(started.prompt).count("<task-notification>") == 3
-    assert str(started.prompt).endswith("Nothing else runs in the background.")
+    assert str(started.prompt).endswith("Nothing else is running in the background.")
 
 
 async def test_a_prompt_of_the_user_goes_before_notes(tmp_path: Path):

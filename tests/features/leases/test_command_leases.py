@@ -64,7 +64,7 @@ async def test_a_command_that_names_a_file_of_another_thread_does_not_run(tmp_pa
     (tmp_path / "a.py").write_text("old\n")
     LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), _other())
     made = await _run(tmp_path, command)
-    assert "is being changed by agent fixer" in _texts(made, 1)
+    assert "agent fixer is changing" in _texts(made, 1)
     assert (tmp_path / "a.py").read_text() == "old\n"
 
 
@@ -73,8 +73,8 @@ async def test_a_folder_with_a_file_of_another_thread_is_not_removed_but_takes_n
     (tmp_path / "a.py").touch()
     LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "src" / "x.py"), _other())
     made = await _run(tmp_path, "rm -rf src", "cp a.py src/")
-    assert "is being changed by agent fixer" in _texts(made, 1)
-    assert "is being changed" not in _texts(made, 2)
+    assert "agent fixer is changing" in _texts(made, 1)
+    assert "is changing" not in _texts(made, 2)
     assert (tmp_path / "src" / "a.py").exists()
 
 

@@ -49,7 +49,7 @@ async def test_a_file_that_another_thread_changes_is_named_in_one_line(tmp_path:
         await made.prompt()
         refused, done = _result(made, "main", 1), _result(made, "main", 2)
 
-    assert refused["is_error"] and "is being changed by agent fixer" in refused["content"]
+    assert refused["is_error"] and "agent fixer is changing" in refused["content"]
     assert "\n" not in refused["content"]
     assert not done.get("is_error") and not (tmp_path / "a.py").exists()
 
@@ -126,4 +126,4 @@ async def test_git_that_another_session_uses_for_too_long_is_an_error_with_a_way
     ):
         await made.prompt()
         result = _result(made, "main", 1)
-    assert result["is_error"] and "try again later" in result["content"]
+    assert result["is_error"] and "Try again later" in result["content"]

@@ -92,7 +92,7 @@ async def test_each_client_is_announced_once(tmp_path: Path):
         world.listener.on_people(who)
     world.listener.people = ("Ada", "Bob")
     said = [event.text for event in world.channel.of(Noticed)]
-    assert said == ["Ada is connected, by remote control.", "Bob is connected, by remote control."]
+    assert said == ["Ada connected through remote control.", "Bob connected through remote control."]
     assert world.feature.sign == "shared, 2 connected" and "Connected: Ada, Bob." in world.feature.describe()
 
 

@@ -171,10 +171,10 @@ async def test_all_agents_at_work_get_a_broadcast(tmp_path: Path):
 @pytest.mark.parametrize(
     ("to", "sentence"),
     [
-        ("nobody", "There is no agent called 'nobody' here. Agents: worker."),
+        ("nobody", "Unknown agent 'nobody'. Agents: worker."),
         ("main", "You are main"),
-        ("uds:/nowhere.sock", "not a session of yours"),
-        ("*", "No agent is at work"),
+        ("uds:/nowhere.sock", "is not one of your sessions. ListAgents lists them"),
+        ("*", "No running agents"),
     ],
 )
 async def test_messages_without_a_recipient_are_answered_with_one_line(
@@ -212,7 +212,7 @@ async def test_a_full_mailbox_is_an_error_to_the_sender_and_loses_nothing(tmp_pa
         await made.over()
         read = _text(made.models.requests("job")[1])
 
-    assert "was not delivered: 100 messages are unread" in said
+    assert "was not delivered: it has 100 unread messages" in said
     assert all(f"letter {number}." in read for number in range(MOST_LETTERS)) and "one too many" not in read
 
 
@@ -288,7 +288,7 @@ async def test_the_list_names_agents_and_what_they_do(tmp_path: Path):
         "helper",
         "completed; a message resumes it",
     )
-    assert bob["status"].startswith("at work for")
+    assert bob["status"].startswith("working for")
 
 
 async def test_a_teammate_that_died_is_named_and_a_message_resumes_it(tmp_path: Path):

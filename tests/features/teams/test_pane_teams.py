@@ -174,7 +174,7 @@ async def test_where_there_can_be_no_pane_a_sentence_says_so_and_nothing_is_lost
         await made.task()
         await made.close()
         notices = [frame["content"] for frame in made.frames if frame.get("subtype") == "informational"]
-    assert [notice for notice in notices if why in notice and "ann works in this process" in notice]
+    assert [notice for notice in notices if why in notice and "ann runs without a pane" in notice]
     assert "all is well" in json.dumps(made.bodies(helpers=False)[-1]["messages"])
 
 
@@ -194,7 +194,7 @@ async def test_a_pane_that_closes_at_once_is_no_loss(tmp_path: Path):
         await made.task()
         await made.close()
         notices = [frame["content"] for frame in made.frames if frame.get("subtype") == "informational"]
-    assert notices == ["ann works in this process, without a pane: its pane closed at once."]
+    assert notices == ["ann runs without a pane: its pane closed immediately."]
     assert "all is well" in json.dumps(made.bodies(helpers=False)[-1]["messages"])
 
 
@@ -229,7 +229,7 @@ async def test_a_teammate_whose_definition_brings_hooks_stays_with_its_leader(tm
         assert await made.pids() == {}
         await made.close()
     notices = [frame["content"] for frame in made.frames if frame.get("subtype") == "informational"]
-    assert ["its definition brings hooks of its own" in notice for notice in notices] == [True]
+    assert ["its definition has its own hooks" in notice for notice in notices] == [True]
 
 
 async def test_a_hook_of_the_program_around_the_session_keeps_teammates_within_its_reach(tmp_path: Path):
@@ -243,9 +243,7 @@ async def test_a_hook_of_the_program_around_the_session_keeps_teammates_within_i
         assert await made.pids() == {}
         await made.close()
     notices = [frame["content"] for frame in made.frames if frame.get("subtype") == "informational"]
-    assert notices == [
-        "ann works in this process, without a pane: the program around the session brings hooks of its own."
-    ]
+    assert notices == ["ann runs without a pane: the host program has its own hooks."]
 
 
 async def test_a_teammate_that_is_hired_anew_takes_the_place_of_the_one_that_rests(tmp_path: Path):

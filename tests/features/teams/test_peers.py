@@ -87,7 +87,7 @@ async def test_an_invalid_message_is_refused_and_the_socket_stays_open(tmp_path:
             async with asyncio.timeout(50):
                 reply = msgspec.json.decode(await reader.readline())
             writer.close()
-            assert reply == {"error": "this is not a message"}
+            assert reply == {"error": "not a message"}
         await send_to_socket(peer.path, _LETTER, pid=os.getpid())
     finally:
         await peer.close()
@@ -111,7 +111,7 @@ async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
 
 async def test_a_file_that_is_no_socket_of_ours_is_not_written_to(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(ToolError, match="not the socket of a session"):
+    with pytest.raises(ToolError, match="is not a socket of one of your sessions"):
         await send_to_socket(str(tmp_path / "file"), _LETTER, pid=os.getpid())
 
 
@@ -164,7 +164,7 @@ async def test_only_the_very_socket_of_a_session_is_connected_to(
     async with asyncio.timeout(50), _foreign(str(tmp_path / "other.sock")) as received:
         await peer.open()
         path = spelled.format(folder=tmp_path, name=tmp_path.name, peer=peer.path)
-        with pytest.raises(ToolError, match="not a session of yours"):
+        with pytest.raises(ToolError, match="is not one of your sessions"):
             await send_to_session(path, _LETTER, env=env)
         await send_to_session(peer.path, _LETTER, env=env)
         await peer.close()

@@ -73,7 +73,7 @@ async def test_an_approved_message_reaches_the_session_on_another_machine(tmp_pa
             assert isinstance(asked, PermissionQuestion)
             assert asked.input["to"].strip() == "remote:attic" and asked.suggestions == ()
             assert there.performed.done == [("letter", "hello")]
-            assert "handed to the other session" in _result(made)
+            assert "delivered to the other session" in _result(made)
 
 
 @pytest.mark.parametrize("to", ["remote:attic", "attic"])
@@ -120,9 +120,12 @@ async def test_an_agent_that_is_nearer_has_the_name(tmp_path: Path):
 @pytest.mark.parametrize(
     ("refusal", "sentence"),
     [
-        (RequestRefused(403, "it takes no messages"), "did not take the message: it takes no messages."),
-        (RequestRefused(503, "100 messages are unread already"), "Try again later."),
-        (RequestRefused(404, "gone"), "There is no session at the address"),
+        (
+            RequestRefused(403, "it accepts no messages"),
+            "did not accept the message: it accepts",
+        ),
+        (RequestRefused(503, "100 unread messages"), "Try again later."),
+        (RequestRefused(404, "gone"), "no longer exists"),
     ],
 )
 async def test_what_the_other_end_refuses_is_one_line(tmp_path: Path, refusal: RequestRefused, sentence: str):
@@ -150,8 +153,8 @@ async def test_no_answer_and_an_unknown_name_are_one_line_each(tmp_path: Path):
     async with sender(tmp_path, *steps, port=port, key="k") as made:
         await made.prompt()
         first = json.dumps(made.models.requests("main")[1].messages[-1]["content"])
-        assert "cannot be reached and did not get the message" in first
-        assert "these are known: attic" in _result(made)
+        assert "Could not deliver the message to" in first
+        assert "Known: attic" in _result(made)
 
 
 async def test_a_message_whose_answer_is_lost_is_sent_again_and_taken_once(tmp_path: Path):
@@ -161,7 +164,7 @@ async def test_a_message_whose_answer_is_lost_is_sent_again_and_taken_once(tmp_p
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send("remote:attic"), port=line.port, key=key) as made:
             await made.prompt()
-            assert "Find out before you send it again" in _result(made)
+            assert "did not confirm the message. Check before you send it again" in _result(made)
         assert line.cuts == 3 and len(received) == 1
 
 
@@ -262,7 +265,7 @@ def test_a_full_mailbox_is_an_error_and_loses_nothing(tmp_path: Path):
     for number in range(MOST_LETTERS):
         box.put(AgentMessage(id=f"l{number}", sender="x", text="t", sent=0))
     received: list[Prompt] = []
-    with pytest.raises(Exception, match="are unread already") as fault:
+    with pytest.raises(Exception, match="unread messages") as fault:
         _receiver(tmp_path, received).take(_letter())
     assert getattr(fault.value, "full", False) and received == []
 

@@ -116,7 +116,7 @@ async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
         path = json.loads(card.read_text())["socket"]
         server.script([
             step(_use("SendMessage", to=f"uds:{path}", message="PING"), when="say hello"),
-            step("sent", when="handed to the other session"),
+            step("sent", when="delivered to the other session"),
             step("PONG", when="PING", repeat=True),
         ])  # fmt: skip
         done = await program.run("-p", "say hello")

@@ -49,7 +49,11 @@ async def test_a_member_knows_its_name_and_shares_the_task_list(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("ann", "is at work already"), ("main", "cannot be the name"), ("a b", "cannot be")],
+    [
+        ("ann", "is already running: send it a message, or choose another name"),
+        ("main", "Invalid teammate name 'main'"),
+        ("a b", "Invalid teammate name 'a b'"),
+    ],
 )
 async def test_a_name_leads_to_one_member(tmp_path: Path, name: str, sentence: str):
     scripts = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bridle.extensions.pending_events import note_event
 from tests.fakes.messages_server import MessagesServer, fault, step
 from tests.fakes.otlp import Collector, collector
 from tests.fakes.program import Program
@@ -81,8 +82,10 @@ async def test_contents_are_told_only_when_asked_for_and_never_with_secrets(tmp_
         switches = ("USER_PROMPTS", "TOOL_DETAILS", "TOOL_CONTENT", "RAW_API_BODIES")
         asked = {f"OTEL_LOG_{name}": "1" for name in switches}
         env = {**_ON, **asked, "OTEL_EXPORTER_OTLP_ENDPOINT": place.http}
+        note_event({"CLAUDE_CONFIG_DIR": str(tmp_path / "home" / ".claude"), **_ON}, "auth", action="login")
         await _run(tmp_path, place, prompt=f"keep {_SECRET} safe", **env)
         events = place.events()
+        assert [each["action"] for each in events["auth"]] == ["login"]
         assert events["user_prompt"][0]["prompt"] == "keep [hidden] safe"
         assert events["assistant_response"][0]["response"] == "All done."
         assert "echo [hidden]" in events["tool_result"][1]["tool_input"]
@@ -140,7 +143,7 @@ async def test_headers_come_from_the_helper_of_the_user(tmp_path: Path):
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"OTEL_LOGS_EXPORTER": "zipkin"}, "there is no exporter 'zipkin'"),
+        ({"OTEL_LOGS_EXPORTER": "zipkin"}, "unknown exporter 'zipkin'"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "carrier-pigeon"}, "use grpc or http/protobuf"),
     ],
 )

@@ -93,7 +93,10 @@ async def test_a_run_of_the_other_session_is_reported_and_done_here_as_well(tmp_
             (seen,) = await copy.runs.views(copy.team.runtime)
             commanded = Commanded(tmp_path)
             commanded.server.runtime = copy.team.runtime
-            with pytest.raises(UsageError, match="at work in another session: direct it there"):
+            with pytest.raises(
+                UsageError,
+                match="is running in another session: control it there, or finish it here with /workflows",
+            ):
                 await workflows(f"{run.plan.run_id} stop", commanded.context)
             here = await copy.finish(resume=run.plan.run_id)
         gate.set()
@@ -157,7 +160,7 @@ async def test_a_forked_session_lists_shows_and_resumes_the_runs_of_its_origin(t
         done = await program.run("-p", f"/workflows {run} resume", *fork)
         journals = list((program.home / ".claude" / "projects").rglob("journal.jsonl"))
     assert run in listed.out and "2 of 2 agents done" in listed.out
-    assert "Script: " in shown.out and saved.out.startswith("Saved as ")
+    assert "Script: " in shown.out and saved.out.startswith("Saved to ")
     assert done.out.strip() == "All is done.", done.err
     assert sorted(path.read_text().count("\n") for path in journals) == [2, 3]
     assert _contents(there.parent) == before

@@ -166,7 +166,7 @@ async def test_a_workflow_file_is_a_command_and_its_result_reaches_the_model(tmp
         done = await program.run("-p", '/fan {"n": 3}')
         note = next(request for request in server.requests if b"3 parts" in request.raw)
     assert done.out.strip() == "Here is the report.", done.err
-    assert b"The user asked for it with /fan" in note.raw
+    assert b"The user requested it with /fan" in note.raw
 
 
 async def test_the_commands_say_what_there_is(tmp_path: Path):
@@ -175,8 +175,8 @@ async def test_the_commands_say_what_there_is(tmp_path: Path):
     shown = await program.run("-p", "/workflows")
     wrong = await program.run("-p", "/workflows wf_x")
     helped = await program.run("-p", "/help")
-    assert "No workflow has run in this session." in shown.out and "/fan" in shown.out
-    assert wrong.code == 1 and "There is no workflow run wf_x" in wrong.out + wrong.err
+    assert "No workflows have run in this session." in shown.out and "/fan" in shown.out
+    assert wrong.code == 1 and "Unknown workflow run wf_x" in wrong.out + wrong.err
     assert "/fan" in helped.out and "/workflows" in helped.out
 
 

@@ -239,13 +239,13 @@ async def test_an_agent_that_has_finished_or_is_unknown_cannot_be_restarted(tmp_
         await _stands(run, "done failed running")
         with pytest.raises(ToolError, match=r"Agent 1 \(agent 1\) has finished"):
             run.decide(1, "restart")
-        with pytest.raises(ToolError, match="Agent 9 is not at work"):
+        with pytest.raises(ToolError, match="Agent 9 is not running"):
             run.decide(9, "restart")
-        with pytest.raises(ToolError, match="Agent 2 is not at work"):
+        with pytest.raises(ToolError, match="Agent 2 is not running"):
             run.decide(2, "skip")
         gate.set()
         await made.team.over()
-        with pytest.raises(ToolError, match="resume it to run what is missing"):
+        with pytest.raises(ToolError, match="Resume the run when it is over"):
             run.decide(2, "restart")
 
 
@@ -259,7 +259,7 @@ async def test_without_budget_no_agent_is_restarted_and_the_run_continues(tmp_pa
     async with workflow_session(tmp_path, scripts, env=_ENV) as made:
         run = await _begun(made, _FAN, args=["c", "a", "b"], prompt="do it +1k")
         await _stands(run, "running failed done")
-        with pytest.raises(ToolError, match="The budget of 1,000 tokens is used up"):
+        with pytest.raises(ToolError, match="The budget of 1,000 tokens is used"):
             run.decide(2, "restart")
         gate.set()
         (task,) = await made.team.over()

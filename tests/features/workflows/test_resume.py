@@ -32,7 +32,7 @@ async def test_only_what_failed_runs_again_whatever_ended_first(tmp_path: Path):
     assert answer_of(first) == '["A",null,"C"]' and answer_of(again) == '["A","B","C"]'
     assert asked == {"a": 1, "b": 2, "c": 1} and first.id == again.id
     assert [each.state for each in view.agents] == ["replayed", "done", "replayed"]
-    assert again.result is not None and "3 of 3 agents finished, 2 known from before." in again.result
+    assert again.result is not None and "3 of 3 agents finished, 2 reused." in again.result
 
 
 async def test_a_changed_script_runs_only_what_is_new_in_it(tmp_path: Path):
@@ -105,7 +105,7 @@ async def test_a_torn_last_line_costs_only_itself(tmp_path: Path):
 async def test_an_unknown_or_running_run_cannot_be_resumed(tmp_path: Path):
     async with workflow_session(tmp_path, {"a": [says("A", then=asyncio.Event().wait)]}) as made:
         for unknown in ("wf_000000000000", "../../s1", "nonsense"):
-            with pytest.raises(ToolError, match="no workflow run"):
+            with pytest.raises(ToolError, match="Unknown workflow run"):
                 await made.start(resume=unknown)
         run = await made.start("await agent('<a>')")
         with pytest.raises(ToolError, match="stop it before"):

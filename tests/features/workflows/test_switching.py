@@ -60,10 +60,10 @@ async def test_a_run_that_is_left_is_shown_and_stopped_by_commands_alone(tmp_pat
         with pytest.raises(UsageError, match="ultracode needs workflows"):
             await choose_effort("ultracode", commanded.context)
         await workflows(f"{run} stop", commanded.context)
-        with pytest.raises(UsageError, match="turned off"):
+        with pytest.raises(UsageError, match="are off"):
             await workflows(f"{run} resume", commanded.context)
     assert isinstance(shown, Shows) and run in shown.text
-    assert shown.text.endswith("what runs may finish or be stopped, and nothing further begins.")
+    assert shown.text.endswith("Workflows are off: running workflows can finish, but no new ones start.")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ async def test_a_host_turns_them_off_and_on_from_one_turn_to_the_next(
         refused = next(request for request in server.requests if b'"tool_result"' in request.raw)
     assert tools == [True, False, False, True]
     assert OFF.encode() in refused.raw
-    assert "turned off" in listed and "/fan" in back
+    assert "are off" in listed and "/fan" in back
 
 
 async def test_a_settings_file_turns_them_off_and_tells_of_what_still_runs(tmp_path: Path):
@@ -119,11 +119,11 @@ async def test_a_settings_file_turns_them_off_and_tells_of_what_still_runs(tmp_p
         async with FakeHost(program, "-p") as host:
             started = await _ask(host, "/fan")
             (program.project / ".claude" / "settings.json").write_text(json.dumps({"disableWorkflows": True}))
-            shown = await host.until(lambda frame: "Workflows are turned off" in json.dumps(frame))
+            shown = await host.until(lambda frame: "Workflows are off" in json.dumps(frame))
             server.released.set()
             await host.until(lambda frame: frame.get("result") == "All is done.")
             await host.close()
-    run = next(word for word in started.split() if word.startswith("wf_"))
+    run = next(word.rstrip(".") for word in started.split() if word.startswith("wf_"))
     assert run in json.dumps(shown)
 
 
@@ -152,7 +152,7 @@ async def test_a_session_that_began_without_them_gets_them(tmp_path: Path):
             await _ask(host, "is there a workflow now?")
             await host.close()
         tools = [_offers(request.body) for request in server.requests]
-    assert "turned off" in off and "/fan" in on
+    assert "are off" in off and "/fan" in on
     assert tools == [False, True]
 
 

@@ -10,7 +10,7 @@ from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.services.session import ADVISOR
 
-_DISABLED = "The advisor is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL. Unset it to set an advisor."
+_DISABLED = "The advisor is disabled by CLAUDE_CODE_DISABLE_ADVISOR_TOOL. Unset it to use an advisor."
 
 
 async def advisor(arguments: str, context: CommandCaller, config: Config) -> CommandResult:
@@ -45,7 +45,7 @@ def _choose(name: str, context: CommandCaller, config: Config) -> str:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     context.session.swap(advisor=chosen)
-    return f"The advisor of this session is {chosen}{_hindrance(context)}."
+    return f"Set the advisor to {chosen}{_hindrance(context)}."
 
 
 def _models(config: Config, env: Mapping[str, str]) -> Choice:

@@ -38,7 +38,7 @@ class AdvisorFeature(Feature):
         return (
             Command(
                 name="advisor",
-                description="Choose a model that advises the main one",
+                description="Choose an advisor model",
                 run=self._run,
                 argument_hint="[model|off]",
                 complete=self._complete,

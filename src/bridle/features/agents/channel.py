@@ -99,6 +99,9 @@ class AgentView:
         reminder = () if self._reminder is None else (f"<system-reminder>{self._reminder}</system-reminder>",)
         return (*reminder, *self._hooks.collect())
 
+    async def late_words(self) -> str | None:
+        return None
+
     async def fire_session_start(self, source: StartSource) -> None:
         """Nothing to do: an agent begins no session."""
 

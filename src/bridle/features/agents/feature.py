@@ -5,11 +5,14 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from bridle.engine.feature import Feature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.context import FeatureContext
 from bridle.types.agent import AGENT_TOOL
 from bridle.types.services.service import Service
+from bridle.types.variables import is_hosted
 
 if TYPE_CHECKING:
     from bridle.engine.assignment import Assignment
@@ -83,7 +86,7 @@ class AgentsFeature(Feature):
     def mention(self, name: str) -> str | None:
         agent = name.removeprefix("agent-")
         known = any(each.name == agent for each in self.agents.definitions())
-        return f"The user wants the agent {agent} to work on this." if known else None
+        return f"The user wants the agent {agent} for this task." if known else None
 
     def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         """An agent may write its own memory."""
@@ -92,8 +95,6 @@ class AgentsFeature(Feature):
             return standing
         if definition.source == "project" and not standing.trusted:
             return standing
-        import msgspec
-
         from bridle.features.agents.memory import kept_folder
 
         workspace = turn.runtime.workspace
@@ -150,7 +151,7 @@ def open_agents(context: FeatureContext) -> AgentsFeature:
         skill=context.skill_text,
         appended=options.append_subagent_system_prompt or "",
         interactive=options.has_person,
-        hosted=env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"),
+        hosted=is_hosted(env),
     )
     agents = Agents(AgentRegistry(setup, env))
     return AgentsFeature(
@@ -202,8 +203,6 @@ class _Approved:
             return definition
         if not context.trusted or context.is_approved(file):
             return definition
-        import msgspec
-
         from bridle.config.source_limits import CHANGED
 
         if file not in self._reported:

@@ -26,7 +26,7 @@ Files changed and Issues, each only where there is something to say. Facts only;
 _WORKTREE = """\
 You work in a copy of the repository. The conversation so far was about {parent}. You are in the work tree \
 {own} of the same repository, with the same layout. Translate paths accordingly, and read files again before \
-you edit them. Your changes stay in the work tree.
+you edit them. Your changes stay in the worktree.
 """
 
 

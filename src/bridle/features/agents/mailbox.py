@@ -47,7 +47,7 @@ class Mailbox:
         with FileLock(os.path.join(self.folder, ".lock")):
             names = self._names()
             if len(names) >= MOST_LETTERS:
-                raise MailboxFull(f"{MOST_LETTERS} messages are unread already")
+                raise MailboxFull(f"it has {MOST_LETTERS} unread messages")
             number = 1 + (int(names[-1][:9]) if names else 0)
             path = os.path.join(self.folder, f"{number:09d}.json")
             write_atomic(path, msgspec.json.encode(letter), mode=0o600)

@@ -54,7 +54,7 @@ def main_agent(
     if flagged is None:
         return None
     names = [each.name for each in agents.definitions()]
-    hint = did_you_mean(str(named), names) or f"; there are {', '.join(names)}"
+    hint = did_you_mean(str(named), names) or f"; available: {', '.join(names)}"
     raise UsageError(f"--agent: unknown agent {named!r}{hint}")
 
 
@@ -76,7 +76,7 @@ def flag_agents(text: str) -> tuple[AgentDefinition, ...]:
             with open(os.path.expanduser(text), encoding="utf-8") as file:
                 text = file.read()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--agents takes a JSON object or a file with one: {error}") from error
+            raise UsageError(f"--agents must be a JSON object or a file with one: {error}") from error
     try:
         values = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
@@ -108,7 +108,7 @@ def with_initial(definition: AgentDefinition | None, prompts: list[Prompt], sess
 _PROMPT = """\
 You coordinate agents that do the work; you have no tools to do it yourself. The user talks to you alone.
 
-- Answer at once what needs no work. Everything else goes to workers, started with Agent: give each a name, \
+- Answer directly what needs no work. Everything else goes to workers, started with Agent: give each a name, \
 the whole task with all it must know, the files it may change, and how to tell that it is done. A worker \
 knows nothing of this conversation.
 - Start what does not depend on each other together, in one message. Work on the same files goes to one \
@@ -123,7 +123,7 @@ with files and lines.
 
 COORDINATOR = AgentDefinition(
     name="coordinator",
-    description="Leads workers and does no work itself.",
+    description="Leads workers and delegates all work.",
     text=_PROMPT,
     tools=("Agent", "SendMessage", "ListAgents", "TaskStop", "ToolSearch"),
 )

@@ -80,13 +80,13 @@ def _notes(folder: str) -> str:
     try:
         data = read_bytes(os.path.join(folder, "MEMORY.md"), _LARGEST)
     except OSError:
-        return "(There is none yet.)"
+        return "(none yet)"
     text = data[:_MOST_BYTES].decode("utf-8", "replace")
     lines = text.splitlines()
     shown = "\n".join(lines[:_MOST_LINES]).strip()
     if len(lines) > _MOST_LINES or len(data) > _MOST_BYTES:
-        shown += "\n(The rest is not shown: the file is too long.)"
-    return shown or "(It is empty.)"
+        shown += "\n(truncated: the file is too long)"
+    return shown or "(empty)"
 
 
 def safe_name(name: str) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from bridle.engine.assignment import Assignment
 from bridle.engine.runtime import Runtime
+from bridle.engine.turn import Turn
 from bridle.host.files import make_folders, read_bytes
 
 PROCESS_SESSION = "processSession"
@@ -26,21 +27,30 @@ def output_path(runtime: Runtime, agent_id: str) -> str:
     return os.path.join(runtime.records.storage, "tasks", f"{agent_id}.output")
 
 
-def write_meta(runtime: Runtime, work: Assignment, *, process_session: str | None = None) -> None:
+def write_meta(
+    turn: Turn, work: Assignment, *, process_session: str | None = None, finished: bool = False
+) -> None:
     """Keep what a resume must know; without a transcript there is nothing to resume.
 
     `process_session` is the conversation of a member that has a process of its own.
     """
+    runtime = turn.runtime
     if runtime.records.transcript is None:
         return
     meta = {
         "agentType": work.definition.name,
+        "isBuiltIn": work.definition.source == "builtin",
         "description": work.description,
         "toolUseId": work.call_id,
+        "spawnDepth": work.depth,
+        "requestShape": "background" if work.background else "foreground",
+        "requestNonInteractive": turn.session.entrypoint != "cli",
+        "pickedEffortModel": work.model,
         "model": work.model,
         **({"name": work.name} if work.name else {}),
         **({PROCESS_SESSION: process_session} if process_session else {}),
         **({"worktreePath": work.place.path} if work.place is not None else {}),
+        **({"finished": True} if finished else {}),
     }
     path = os.path.join(runtime.records.storage, "subagents", f"agent-{work.agent_id}.meta.json")
     try:

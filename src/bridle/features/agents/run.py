@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ class AgentRun:
         self.over = asyncio.Event()
         self.moved = asyncio.Event()
         """Set when it was moved to the background."""
-        self._tool_uses = 0
+        self._calls: Counter[str] = Counter()
         self._last_tool: str | None = None
         self._stall: asyncio.Timeout | None = None
         self._stall_seconds = 0.0
@@ -97,7 +98,7 @@ class AgentRun:
 
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
         """Add the agent to the tasks of the session."""
-        write_meta(self.lead.runtime, self.work)
+        write_meta(self.lead, self.work)
         if self._on_task is not None:
             self._on_task(self.task)
         else:
@@ -166,6 +167,7 @@ class AgentRun:
             if runtime is not None:
                 self._clean_later(runtime.features.close())
             self.session.close()
+            write_meta(lead, work, finished=True)
             self._log.close()
         kept = work.place is not None and not await close_agent_worktree(lead.runtime, work.place)
         conflicts = await conflict_note(lead.runtime, work.place) if kept and work.place else None
@@ -261,7 +263,7 @@ class AgentRun:
         self._still_alive()
         match event:
             case ToolStarted():
-                self._tool_uses += 1
+                self._calls[event.tool] += 1
                 self._last_tool = event.tool
                 self._log.take(event)
                 self.task = msgspec.structs.replace(self.task, usage=self._usage(), last_tool=event.tool)
@@ -312,7 +314,7 @@ class AgentRun:
             agent_type=work.definition.name,
             prompt=work.prompt,
             content=content,
-            tool_uses=self._tool_uses,
+            tool_uses=self._calls.total(),
             duration_ms=self._usage().duration_ms,
             tokens=self._usage().tokens,
             usage={} if last is None else last["message"]["usage"],
@@ -321,6 +323,9 @@ class AgentRun:
             worktree_path=work.place.path if kept and work.place is not None else None,
             worktree_branch=tree.branch if kept and tree is not None else None,
             warning=warning,
+            calls=dict(self._calls),
+            lines_added=self.session.work.lines_added,
+            lines_removed=self.session.work.lines_removed,
             structured=outcome.structured_output,
         )
 
@@ -328,7 +333,7 @@ class AgentRun:
         last = last_answer(self.session)
         used = Usage() if last is None else Usage.from_api(last["message"]["usage"])
         milliseconds = round((self.lead.runtime.clock() - self._began) * 1000)
-        return TaskUsage(used.context + used.output, self._tool_uses, milliseconds)
+        return TaskUsage(used.context + used.output, self._calls.total(), milliseconds)
 
     def settle(self) -> None:
         """Make sure that the task is ended, also if it was stopped before its first step."""

@@ -80,12 +80,12 @@ async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, ca
     task = turn.runtime.workspace.tasks.find(agent_id)
     agent_id = task.id if task is not None else agent_id
     if agent_id in agents.registry.running:
-        raise ToolError(f"The agent {agent_id} is still at work: wait for its report.")
+        raise ToolError(f"Agent {agent_id} is still running: wait for its report.")
     _check_limits(agents, turn)
     meta = await asyncio.to_thread(read_meta, turn.runtime, agent_id)
     kind = str(meta.get("agentType") or GENERAL)
     if kind in NOT_RESUMABLE:
-        raise ToolError(f"An agent of the type {kind} cannot be resumed: start a new one.")
+        raise ToolError(f"Agents of type {kind} cannot be resumed: start a new agent.")
     fork = kind == FORK
     definition = FORK_DEFINITION if fork else agents.find(kind) or _general(agents)
     place = meta.get("worktreePath")
@@ -146,10 +146,10 @@ def _general(agents: "Agents") -> AgentDefinition:
 
 def _check_limits(agents: "Agents", turn: Turn) -> None:
     if agents.depth >= most_depth(turn.runtime.env):
-        raise ToolError("Agents may not start agents at this depth: do the work yourself.")
+        raise ToolError("Agents cannot start agents at this depth: do the work yourself.")
     most = most_at_once(turn.runtime.env)
     if len(agents.registry.running) >= most:
-        raise ToolError(f"{most} agents are at work already, which is the limit: wait for one to end.")
+        raise ToolError(f"The limit of {most} running agents is reached: wait until one ends.")
 
 
 def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:
@@ -157,10 +157,10 @@ def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:
     if name is None or team_name(turn.runtime.env, turn.session.id) is None:
         return
     if not re.fullmatch(r"[\w.-]{1,64}", name) or name == MAIN:
-        raise ToolError(f"{name!r} cannot be the name of a teammate: use letters, digits, . _ and -.")
+        raise ToolError(f"Invalid teammate name {name!r}: use letters, digits, . _ and -.")
     hired = agents.registry.processes is not None and agents.registry.processes.has(name)
     if hired or any(run.work.name == name for run in agents.registry.running.values()):
-        raise ToolError(f"A teammate called {name} is at work already: write to it, or choose another name.")
+        raise ToolError(f"Teammate {name} is already running: send it a message, or choose another name.")
 
 
 def _is_background(agents: "Agents", turn: Turn, definition: AgentDefinition, delegation: Delegation) -> bool:
@@ -184,10 +184,10 @@ def model_of(
     forced = variable if is_on(env, "CLAUDE_CODE_SUBAGENT_MODEL_FORCE") else None
     setup = agents.registry.setup
     if called and not forced and not setup.may_choose(called, turn.model):
-        raise ToolError(f"{called} is a model of a service that the user's settings do not use: omit it.")
+        raise ToolError(f"The model {called} is on a service that the user's settings do not use: omit it.")
     own = definition.model
     if own and definition.source == "project" and not setup.may_choose(own, turn.model):
-        text = f"The agent {definition.name} of this project names {own}, a model of a service that your "
+        text = f"The agent {definition.name} of this project uses {own}, a model on a service that your "
         turn.runtime.channel.emit(Noticed(f"{text}settings do not use. The model was ignored.", "warning"))
         own = None
     name = forced or called or own or variable or "inherit"
@@ -339,7 +339,7 @@ def _leave(agents: "Agents", run: "Run", done: asyncio.Task[None]) -> None:
     run.settle()
     gone(agents, run)
     if not done.cancelled() and (defect := done.exception()) is not None:
-        text = f"bridle has a defect: the agent {run.work.agent_id} failed with {defect!r}"
+        text = f"internal error in bridle: agent {run.work.agent_id} failed with {defect!r}"
         run.lead.runtime.channel.emit(Noticed(text, "warning"))
 
 

@@ -29,7 +29,7 @@ _LONGEST_STEP = 400
 _LONGEST_SUMMARY = 120
 _OFF = "CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES"
 _QUESTION = """\
-You see the last steps of an agent at work. Say what it is doing now in 3 to 8 words, in the present tense, \
+You see the last steps of a running agent. State its current activity in 3 to 8 words, in the present tense, \
 such as "Reading the login tests". No quotes, no full stop."""
 
 

@@ -13,7 +13,7 @@ _WORDS = """
 
 # Your team
 You are `{name}` in the team `{team}`. `main` leads it. SendMessage reaches `main`, the other members by \
-their names, and with `*` all members at work. ListAgents lists them. What you write outside of calls is \
+their names, and with `*` all running members. ListAgents lists them. What you write outside of calls is \
 read only by `main`, when you are done. The task list is shared: TaskList shows what is open, and \
 TaskUpdate with your name as owner assigns an item to you. After you have ended, a message resumes you with \
 all you know now."""

@@ -101,7 +101,7 @@ def take_over_transcript(runtime: Runtime, agent_id: str, session_id: str) -> No
         make_folders(os.path.dirname(path), private=True)
         write_atomic(path, known + b"".join(lines), mode=0o600)
     except OSError as error:
-        raise ToolError(f"The conversation of the agent cannot be taken over: {error.strerror}.") from error
+        raise ToolError(f"Could not copy the agent's conversation: {error.strerror}.") from error
 
 
 def _as_agents(row: dict[str, Any], agent_id: str) -> dict[str, Any]:

@@ -31,9 +31,9 @@ _PATIENCE = 60.0
 _ANSWER_TOKENS = 2_000
 _MOST_NOTES = 10
 _ADVICE = (
-    "Continue with work that does not depend on this call. You may reach the goal in another ordinary way, "
-    "but do not disguise, split or reroute what was refused. If there is no other way, stop and tell the "
-    "user what you need and why. They can approve it, or allow it with a permission rule"
+    "Continue with work that does not depend on this call. You may reach the goal in another ordinary "
+    "way, but do not disguise, split or reroute what was denied. If there is no other way, stop and "
+    "tell the user what you need and why. They can approve it, or allow it with a permission rule"
 )
 
 
@@ -92,7 +92,7 @@ async def _review(
         return f"the reviewer did not answer within {patience:g} seconds"
     except ToolError as error:
         return str(error).rstrip(".")
-    return read_verdict(text_of(message["content"])) or "the reviewer's answer cannot be read"
+    return read_verdict(text_of(message["content"])) or "the reviewer's answer is invalid"
 
 
 def _notes(turn: Turn) -> str:
@@ -117,7 +117,9 @@ def _settled(turn: Turn, case: Case, doubt: Ask, answer: Verdict) -> Decision:
             denials = turn.session.state.denials.plus_one()
             turn.session.swap(denials=denials)
             if denials.exhausted and answer.rule != "hard_deny":
-                return _still_open(doubt, f"auto mode keeps refusing and leaves it to you: {answer.reason}")
+                return _still_open(
+                    doubt, (f"auto mode denied this repeatedly, so it is your decision: {answer.reason}")
+                )
             return Deny(f"auto mode: {answer.reason}. {_ADVICE}", "classifier")
 
 

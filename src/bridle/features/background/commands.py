@@ -11,7 +11,7 @@ from bridle.types.errors import UsageError
 from bridle.types.services.tasks import BackgroundSessions, Task
 
 _OUTPUT_CHARS = 4_000
-_NO_TERMINAL = "Only a session at a terminal can go to the background; bridle --bg starts one there."
+_NO_TERMINAL = "Only a terminal session can move to the background. Start one there with: bridle --bg"
 
 
 class Caller(Protocol):
@@ -32,7 +32,7 @@ async def tasks(arguments: str, caller: Caller) -> CommandResult:
     words, workspace = arguments.split(), caller.runtime.workspace
     if not words:
         rows = map(_row, workspace.jobs())
-        return Shows(view="tasks", text="\n".join(rows) or "Nothing runs in the background.")
+        return Shows(view="tasks", text="\n".join(rows) or "Nothing is running in the background.")
     stops = words[0] == "stop"
     task_id = words[-1]
     if len(words) > 2 or (stops and len(words) != 2):
@@ -40,11 +40,12 @@ async def tasks(arguments: str, caller: Caller) -> CommandResult:
     if words == ["stop", "all"]:
         running = [job for job in workspace.jobs() if job.status == "running" or job.resident]
         stopped = [await workspace.tasks.stop(job.id) for job in running]
-        return Says("\n".join(map(_row, stopped)) or "Nothing runs in the background.")
+        return Says("\n".join(map(_row, stopped)) or "Nothing is running in the background.")
     if (found := workspace.tasks.find(task_id)) is None:
-        raise UsageError(f"There is no background work {task_id}: /tasks lists what there is.")
+        raise UsageError(f"Unknown background task {task_id}. /tasks lists all tasks.")
     if stops:
-        return Says(_row(await workspace.tasks.stop(found.id)))
+        stopped = await workspace.tasks.stop(found.id)
+        return Says(f"Stopped: {stopped.description or stopped.command or stopped.id}")
     return Says(f"{_row(found)}\n{workspace.tasks.read(found.id, _OUTPUT_CHARS)}")
 
 
@@ -64,7 +65,7 @@ async def move(arguments: str, caller: Caller, sessions: BackgroundSessions | No
     if not caller.place.persist:
         raise UsageError("This conversation is not saved on disk, so it cannot continue in the background.")
     if not caller.session.entries and not arguments:
-        raise UsageError("Nothing was said yet: /background <prompt> starts with a prompt.")
+        raise UsageError("The conversation is empty. Start with: /background <prompt>")
     sessions.move(arguments)
     return Says()
 
@@ -72,7 +73,7 @@ async def move(arguments: str, caller: Caller, sessions: BackgroundSessions | No
 async def stop(sessions: BackgroundSessions | None) -> CommandResult:
     """End the background session that the user is attached to."""
     if sessions is None or not sessions.is_inside:
-        return Says("This session is not one in the background; /exit leaves it.", is_error=True)
+        return Says("This is not a background session. Exit with /exit.", is_error=True)
     sessions.stop()
     return Says()
 

@@ -145,7 +145,7 @@ class BackgroundFeature(Feature):
 
 
 BACKGROUND: Service[BackgroundFeature] = Service(
-    "background", missing="Nothing can run in the background of this session."
+    "background", missing="This session cannot run background work."
 )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bridle.types.services.tasks import Task
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
@@ -33,7 +35,7 @@ class Handover:
         parts += queued
         if self._stopped and self._adopts:
             rows = "\n".join(f"- {_lost(task)}" for task in self._stopped[:_MOST_NAMED])
-            parts.append(f"The move stopped this background work:\n{rows}\nStart again what is still needed.")
+            parts.append(f"The move stopped this background work:\n{rows}\nRestart what is still needed.")
         return "\n\n".join(parts)
 
     @property
@@ -63,8 +65,6 @@ class Handover:
 
 def take_over(handed: object, workspace: Workspace) -> None:
     """Adopt commands that another program of this session has handed over, as it wrote them down."""
-    import msgspec
-
     from bridle.host.background import BackgroundShells, HandedOverCommand
 
     shells = workspace.tasks

@@ -44,7 +44,7 @@ def one_note(notes: Sequence[Prompt], jobs: Sequence[Task]) -> Prompt:
 def _still_running(jobs: Sequence[Task]) -> str:
     running = [job for job in jobs if job.status == "running" and job.backgrounded]
     if not running:
-        return "Nothing else runs in the background."
+        return "Nothing else is running in the background."
     listed = ", ".join(f"{job.id} ({job.description[:_LONGEST_NAME]})" for job in running[:_MOST_LISTED])
     more = f" and {len(running) - _MOST_LISTED} more" if len(running) > _MOST_LISTED else ""
     return f"Still running: {listed}{more}."
@@ -59,7 +59,7 @@ def _most_result(env: Mapping[str, str]) -> int:
 def _report(task: Task, status: str, most: int) -> str:
     result = task.result if task.error is None else task.error
     if result is not None and len(result) > most:
-        result = f"{result[:most]}\n(The rest is left out; all of it is in {task.output_file})"
+        result = f"{result[:most]}\n(truncated; full output: {task.output_file})"
     return _tagged(
         task_id=task.id,
         call_id=task.call_id,

@@ -184,9 +184,11 @@ def _refusal(
         spent, kept, wanted = (float(getattr(each, unit)) for each in (used, held, charge))
         shown = f"${most:g}" if unit == "usd" else f"{most:g} {unit}"
         if spent >= most:
-            return Refusal(f"The budget of this {scope} is used up ({shown}).", spent=True)
+            return Refusal(f"This {scope} has used its budget ({shown}).", spent=True)
         if kept and spent + kept + wanted > most:
-            return Refusal(f"Other calls hold the rest of the budget of this {scope} ({shown}).", spent=False)
+            return Refusal(
+                f"Other calls have reserved the rest of this {scope}'s budget ({shown}).", spent=False
+            )
     return None
 
 

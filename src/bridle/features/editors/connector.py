@@ -102,7 +102,7 @@ class EditorConnector:
                 f"{editor.name} does not answer. bridle keeps trying in the background."
             ) from error
         if self.link is None:
-            reason = self._problem or "it was closed."
+            reason = self._problem or "it closed."
             await self.disconnect()
             raise McpError(f"Cannot connect to {editor.name}: {reason}")
         return self.link.editor

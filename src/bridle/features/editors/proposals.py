@@ -89,7 +89,8 @@ def told_revision(proposal: Proposal, saved: str, editor: str) -> str:
         left = f"\n… {len(rows) - len(cut)} more lines" if len(rows) > len(cut) else ""
         shown = ("\n".join(cut))[:_MOST_SHOWN] + left
     return (
-        f"The user changed this in {editor} before accepting it, and the file holds their version:\n{shown}"
+        f"The user edited this change in {editor} before accepting it. The file now contains their "
+        f"version:\n{shown}"
     )
 
 

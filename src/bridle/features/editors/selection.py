@@ -87,11 +87,11 @@ def mention_of(place: LineRange, cwd: str) -> str:
 
 def reminder(selection: Selection, editor: str) -> str:
     """What the model reads beside the next prompt."""
-    aside = "It may have nothing to do with the prompt."
+    aside = "It may be unrelated to the prompt."
     if not selection.lines:
         return _reminder(f"In {editor} the user has {selection.path} open. {aside}")
     lines = f"line {selection.first}" if selection.lines == 1 else f"lines {selection.first}-{selection.last}"
-    more = "\n(cut here)" if selection.cut else ""
+    more = "\n(truncated)" if selection.cut else ""
     text = selection.text.replace("</selection", "<\\/selection")
     head = f"In {editor} the user has selected {lines} of {selection.path}:"
     return _reminder(f"{head}\n<selection>\n{text}{more}\n</selection>\n{aside}")

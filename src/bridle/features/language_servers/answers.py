@@ -106,12 +106,12 @@ def _finding(found: list[tuple[str, int, str]], view: View) -> Finding:
             for number, word in places_there
         ]
     if not rows:
-        return Finding(text="Nothing was found.", results=0, files=0)
+        return Finding(text="No results.", results=0, files=0)
     left = len(rows) - _MOST_RESULTS
     more = f"\n({left} more are not shown)" if left > 0 else ""
     text = "\n".join(lines)
     if len(text) > _MOST_CHARS:
-        text, more = text[:_MOST_CHARS], "\n(the rest is not shown)"
+        text, more = text[:_MOST_CHARS], "\n(truncated)"
     return Finding(text=text + more, results=len(rows), files=len({path for path, _, _ in rows}))
 
 

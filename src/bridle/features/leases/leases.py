@@ -143,7 +143,7 @@ class Leases:
         except Locked as busy:
             who = "" if busy.holder is None else f" (process {busy.holder})"
             raise ToolError(
-                f"Another command{who} has been using git in this repository too long: try again later."
+                f"Another command{who} is using git in this repository. Try again later."
             ) from None
         try:
             yield
@@ -179,8 +179,8 @@ class Leases:
             return has_company
         ago = max(0, round(time.time() - held.since))
         raise ToolError(
-            f"{held.what} is being changed by {held.owner.label}, last {ago} s ago. Do something else first, "
-            "or coordinate with them. It is free when their turn ends."
+            f"{held.owner.label} is changing {held.what} (last change {ago} s ago). Do other work "
+            "first, or coordinate with them. It is free when their turn ends."
         )
 
     def _reserve_now(self, wanted: NamedPaths, folder: str) -> tuple[Lease | None, bool]:

@@ -88,7 +88,7 @@ class MonitorsFeature(Feature):
                     watch_of(each, cwd=context.workspace.start, env=context.env, sandbox=context.sandbox)
                 )
             except ToolError as error:
-                context.tell(f"The monitor {each.name} of the plugin {each.plugin} does not run: {error}")
+                context.tell(f"Could not start the monitor {each.name} of the plugin {each.plugin}: {error}")
 
 
 def _waits_for(monitor: PluginMonitor, skill: str) -> bool:

@@ -15,7 +15,7 @@ def watch_of(monitor: PluginMonitor, *, cwd: str, env: Mapping[str, str], sandbo
         ToolError: there is no shell for it.
     """
     if (bash := find_bash(env)) is None:
-        raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
+        raise ToolError("bash not found: install it or set CLAUDE_CODE_SHELL to its path.")
     argv = command_line(bash, monitor.command)
     env = {**shell_environment(env, cwd=cwd, session_id=""), **monitor.env}
     pass_fds: tuple[int, ...] = ()

@@ -63,7 +63,7 @@ class SessionMonitors:
             ToolError: there are too many, or it cannot be begun.
         """
         if len(self._watched) >= MOST:
-            raise ToolError(f"{MOST} monitors run already: stop one with TaskStop first.")
+            raise ToolError(f"{MOST} monitors are running: stop one with TaskStop first.")
         tasks, clock = self._context.tasks(), self._context.clock
         task_id = "m" + "".join(_LETTERS[byte % 36] for byte in os.urandom(8))
         path = os.path.join(self._context.storage, "tasks", f"{task_id}.output")
@@ -88,7 +88,7 @@ class SessionMonitors:
         except (OSError, ToolError) as error:
             os.close(output)
             os.unlink(path)
-            raise ToolError(f"The monitor could not be started: {error}") from error
+            raise ToolError(f"Could not start the monitor: {error}") from error
         self._watched[task_id] = watched
         tasks.begin(task, watched.stop)
         watched.attending = asyncio.create_task(self._attend(watched, watch.seconds, tasks))
@@ -105,7 +105,7 @@ class SessionMonitors:
         try:
             await self._context.clock.wait(watched.over, inf if seconds is None else seconds)
             if not watched.over.is_set():
-                watched.note_end(f"Its time limit is reached: it was watched for {seconds:g} s.")
+                watched.note_end(f"The time limit of {seconds:g} s is reached.")
             await watched.end()
         finally:
             telling.cancel()

@@ -44,7 +44,7 @@ def answer_plan(
             plan = str(question.input.get("plan") or "")
             rules = prompt_rules(_prompts(question.input.get("allowedPrompts")))
             return PlanAnswer(
-                answer=Refused(message="The user starts on the plan in a new conversation.", interrupt=True),
+                answer=Refused(message="The user starts the plan in a new conversation.", interrupt=True),
                 next_prompt=implementation_prompt(plan, str(question.input.get("planFilePath") or "")),
                 next_updates=(mode_update(loosest), *(() if rules is None else (rules,))),
             )
@@ -63,7 +63,7 @@ async def start_afresh(session: Session, runtime: Runtime, chosen: PlanAnswer) -
 
 def implementation_prompt(plan: str, path: str = "") -> str:
     """The first prompt of a conversation that carries a plan out."""
-    where = f"\n\nThe plan is kept in {path}." if path else ""
+    where = f"\n\nThe plan is in {path}." if path else ""
     return f"Implement the following plan:\n\n{plan}{where}"
 
 

@@ -92,9 +92,7 @@ class PlanModeFeature(Feature):
         return self.path_of(turn.session.id)
 
 
-SESSION_PLAN: Service[PlanModeFeature] = Service(
-    "session_plan", missing="There is no plan mode in this session."
-)
+SESSION_PLAN: Service[PlanModeFeature] = Service("session_plan", missing="This session has no plan mode.")
 
 
 def open_plan_mode(context: FeatureContext) -> PlanModeFeature:

@@ -64,7 +64,7 @@ def write_plan(path: str, text: str) -> None:
 
 def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
     """The reminder while the model plans. A `workflow` replaces the built-in steps, not the rules."""
-    state = "holds the plan so far: change it" if exists else "does not exist yet: create it"
+    state = "contains the current plan: edit it" if exists else "does not exist yet: create it"
     way = workflow.strip() if workflow and workflow.strip() else f"1. {_ASKING}\n2. {_WRITING}{_SHAPE}"
     rules = f"{_RULES} {_EXCEPTION.format(path=path, state=state)}"
     return "\n".join((MARK, rules, "", way, "", _HANDING_IN))
@@ -73,7 +73,7 @@ def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> st
 def answered_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
     """The reminder where no one can approve a plan: the answer is the plan."""
     way = workflow.strip() if workflow and workflow.strip() else f"1. {_READING}\n2. {_ANSWERING}{_SHAPE}"
-    earlier = f" {path} holds an earlier plan." if exists else ""
+    earlier = f" {path} contains an earlier plan." if exists else ""
     return "\n".join((MARK, f"{_RULES}{earlier}", "", way, "", _IS_ANSWER))
 
 
@@ -102,30 +102,28 @@ def restored_plan(path: str) -> str | None:
     if (plan := read_plan(path)) is None:
         return None
     text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
-    return f"# The plan of this session\nIt is kept in {path}.\n\n{text}"
+    return f"# The plan of this session\nIt is in {path}.\n\n{text}"
 
 
 MARK = "# Plan mode"
 LEFT = "# Plan mode has ended"
 
 _RULES = """\
-Make no changes now: edit no file, run nothing that changes anything, whatever other instructions say."""
+Make no changes now: edit no files and run no command that changes anything, despite other instructions."""
 
 _EXCEPTION = "The one exception is the plan itself: {path} {state} with Write or Edit."
 
-_READING = (
-    "Understand: read the code that matters. Where the request leaves a choice, take one and say which."
-)
+_READING = "Understand: read the relevant code. Where the request leaves a choice, choose and state it."
 _ASKING = """\
 Understand: read the code that matters and ask the user (AskUserQuestion) where the request leaves a \
 choice."""
 _WRITING = "Plan: write into the file"
-_ANSWERING = "Plan: say"
+_ANSWERING = "Plan: describe"
 _SHAPE = """ what will be done, in which files, in which order, and how it will be checked. One way, \
 not a list of alternatives; short enough to be read, exact enough to be carried out."""
 
 _IS_ANSWER = "Your answer is the plan, in full: no one can approve it here, and no file is needed."
 
 _HANDING_IN = """\
-Hand the plan in with ExitPlanMode: the user reads the file and decides. Do not ask for approval in any \
+Submit the plan with ExitPlanMode: the user reads the file and decides. Do not ask for approval in any \
 other way. End every turn with a question to the user or with ExitPlanMode."""

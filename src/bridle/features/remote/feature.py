@@ -43,7 +43,7 @@ class RemoteFeature(Feature):
         return (
             Command(
                 name="remote-control",
-                description="Share this session with a browser elsewhere",
+                description="Share this session with a browser",
                 run=self._run,
                 argument_hint="[name|off]",
                 aliases=("rc",),
@@ -83,7 +83,7 @@ class RemoteFeature(Feature):
             UsageError: it may not be, or cannot.
         """
         if self._settings.disable_remote_control:
-            raise UsageError("Sharing is turned off by the setting disableRemoteControl.")
+            raise UsageError("Sharing is disabled (disableRemoteControl).")
         listener = self._needed()
         if listener.address is not None:
             self._name = name[:_LONGEST_NAME] or self._name
@@ -130,7 +130,7 @@ class RemoteFeature(Feature):
         listener = self._needed()
         if arguments.strip().lower() in _ENDINGS:
             ended = await self.stop()
-            return Says("The session is not shared any more." if ended else "The session was not shared.")
+            return Says("Stopped sharing this session." if ended else "This session is not shared.")
         await self.share(" ".join(arguments.split()))
         caller.begin()
         # The address is a key: what a command says is kept with the conversation, and this must not be.
@@ -154,7 +154,7 @@ class RemoteFeature(Feature):
         """Announce each client once: connections break and come back."""
         if who is not None and who not in self._seen and len(self._seen) < _MOST_NAMES:
             self._seen.add(who)
-            notice = Noticed(f"{who} is connected, by remote control.", "notice")
+            notice = Noticed(f"{who} connected through remote control.", "notice")
             self._context.runtime().channel.emit(notice)
         if self._listener is not None:
             self._listener.changed()

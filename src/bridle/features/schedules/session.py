@@ -92,7 +92,7 @@ class SessionSchedules:
         return wanted
 
     def restore(self, before: Sequence[Scheduled]) -> None:
-        """Schedule again the prompts that the conversation had when it was closed.
+        """Schedule again the prompts that the conversation had when it closed.
 
         Recurring prompts expire. A one-time prompt whose time passed while the session was closed is dropped.
         """
@@ -130,12 +130,12 @@ class SessionSchedules:
         found = next((each for each in self.all() if each.id == id), None)
         if found is None:
             known = ", ".join(each.id for each in self.all()) or "none"
-            raise ToolError(f"There is no scheduled prompt {id}. There are: {known}.")
+            raise ToolError(f"Unknown scheduled prompt {id}. Scheduled: {known}.")
         if found.durable and self._context.file is not None:
             try:
                 await asyncio.to_thread(self._context.file.remove, id)
             except (OSError, ValueError) as error:
-                raise ToolError(f"The scheduled prompt could not be deleted: {error}") from error
+                raise ToolError(f"Could not delete the scheduled prompt: {error}") from error
         self._jobs.pop(id, None)
         self._keep_own()
         self._changed.set()
@@ -254,7 +254,7 @@ class SessionSchedules:
                 file.mark, what.id, now
             )
         except (OSError, ValueError) as error:
-            self._tell_once(f"{file.path} cannot be written, so a scheduled prompt may run again: {error}")
+            self._tell_once(f"Could not write {file.path}, so a scheduled prompt may run again: {error}")
 
     def _look(self) -> None:
         """Read the file again, if this process runs its prompts."""
@@ -315,13 +315,15 @@ class SessionSchedules:
 
     def _check(self, prompt: str, *, durable: bool) -> None:
         if not prompt.strip():
-            raise ToolError("The prompt is empty: say what to do at that time.")
+            raise ToolError("The prompt is empty.")
         if len(prompt) > _MOST_PROMPT:
             raise ToolError(f"The prompt is too long: at most {_MOST_PROMPT} characters.")
         if len(self.all()) >= MOST:
-            raise ToolError(f"There are {MOST} scheduled prompts already: delete one with CronDelete first.")
+            raise ToolError(
+                f"The limit of {MOST} scheduled prompts is reached: delete one with CronDelete first."
+            )
         if durable and self._context.file is None:
-            raise ToolError("Durable prompts need a folder that the user trusts: omit durable.")
+            raise ToolError("Durable prompts need a trusted folder: omit durable.")
         if not durable and not self._context.lasting:
             raise ToolError(
                 "This session ends with its answer, so a later prompt cannot run. Wait with Sleep instead."
@@ -331,7 +333,7 @@ class SessionSchedules:
         try:
             await asyncio.to_thread(file.add, wanted)
         except (OSError, ValueError) as error:
-            raise ToolError(f"The scheduled prompt could not be saved: {error}") from error
+            raise ToolError(f"Could not save the scheduled prompt: {error}") from error
 
     def _tell_once(self, text: str) -> None:
         if text != self._reported:
@@ -355,8 +357,8 @@ def _prompt(text: str, schedule: str) -> Prompt:
 def _late(what: Scheduled, job: _Job) -> str:
     when = datetime.fromtimestamp(job.base).strftime("%Y-%m-%d %H:%M")
     return (
-        f"A prompt was scheduled for {when}, when no session was open. Ask the user whether it should still "
-        f"run, and wait for the answer:\n\n{what.prompt}"
+        f"A prompt was scheduled for {when}, but no session was open. Ask the user whether to run it "
+        f"now, and wait for the answer:\n\n{what.prompt}"
     )
 
 

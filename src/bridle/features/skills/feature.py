@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from bridle.types.services.mcp import McpServers
     from bridle.types.tool import Tool
 
-SESSION_SKILLS: Service[SessionSkills] = Service(
-    "session_skills", missing="There are no skills in this session."
-)
+SESSION_SKILLS: Service[SessionSkills] = Service("session_skills", missing="This session has no skills.")
 
 
 class SkillsFeature(Feature):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bridle.types.turn import Prompt
 
 _MOST_NEWS = 20
-_RESTORED = "# Skills in use\nThese are their texts. Keep following them where they apply to the task."
+_RESTORED = "# Skills in use\nKeep following these where they apply to the task."
 
 
 class SkillContext(Struct, frozen=True, kw_only=True):
@@ -266,7 +266,7 @@ class SessionSkills:
         if skill is not None:
             return f"Only the user can call {skill.name}: ask them to type /{skill.name}."
         shown = ", ".join(sorted(callable_ones)[:50]) or "none"
-        return f"There is no skill {name}{did_you_mean(name, callable_ones) or '.'} Skills here: {shown}."
+        return f"Unknown skill {name}{did_you_mean(name, callable_ones) or '.'} Available skills: {shown}."
 
     def _command(self, skill: Skill) -> Command:
         async def run(arguments: str, caller: Any) -> CommandResult:

@@ -96,9 +96,9 @@ async def use_skill(
             )
         )
         result = (
-            text_of([*report.content]).strip() or "The skill is done. The agent returned no text."
+            text_of([*report.content]).strip() or "The skill finished. The agent returned no text."
             if isinstance(report, AgentCompleted)
-            else f"The agent works on it in the background. Its output goes to {report.output_file}."
+            else f"The agent is working in the background. Output: {report.output_file}."
         )
         return SkillDone(name=skill.name, agent_id=report.agent_id, result=result[:_LONGEST_RESULT])
     turn.prompt = replace(
@@ -127,7 +127,7 @@ async def _require(skills: "SessionSkills", skill: Skill, arguments: str, turn: 
     tool = turn.runtime.toolbox.find(SKILL)
     if tool is None or skill.name not in {each.name for each in skills.for_model()}:
         whence = sender_named(turn.prompt.origin)
-        raise ToolError(f"/{skill.name} was not run: {whence} asked for it, and only the user can call it.")
+        raise ToolError(f"/{skill.name} was not run: {whence} requested it, and only the user can call it.")
     await require(tool, {"skill": skill.name, "args": arguments}, turn)
 
 
@@ -232,7 +232,7 @@ async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
     from bridle.engine.calls.dispatch import dispatch
 
     if skill.shell != "bash":
-        raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is available.")
+        raise ToolError(f"The skill {skill.name} needs the shell {skill.shell}; only bash is available.")
     call = Call(id=f"skill_{new_uuid()}", name=SHELL, input={"command": command})
     settled = await dispatch(call, turn, is_alone=_never)
     if isinstance(settled, DeferredCall):
@@ -294,7 +294,7 @@ def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:
     """The model that a skill names; one of the project names none on a service that the user does not use."""
     if skill.model is None or not skill.shared or skills.context.may_choose(skill.model):
         return skill.model
-    text = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
+    text = f"The skill {skill.name} of this project uses {skill.model}, a model on a service that your "
     turn.runtime.channel.emit(Noticed(f"{text}settings do not use. The model was ignored.", "warning"))
     return None
 

@@ -122,7 +122,7 @@ class TeamsFeature(Feature):
         try:
             await peers.open()
         except OSError as error:
-            context.warn(f"other sessions cannot write to this one: {error}")
+            context.warn(f"other sessions cannot reach this one: {error}")
             return
         self.team.socket = peers.path
         self._closing.append(peers)
@@ -155,7 +155,7 @@ class TeamsFeature(Feature):
 def _bound(context: FeatureContext) -> str | None:
     """A hook of the program around the session guards every agent: none may work where it does not reach."""
     has_host_hooks = context.hooks is not None and context.hooks.has_host_hooks
-    return "the program around the session brings hooks of its own" if has_host_hooks else None
+    return "the host program has its own hooks" if has_host_hooks else None
 
 
 def _mode(context: FeatureContext) -> "TeammateMode":

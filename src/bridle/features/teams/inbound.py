@@ -71,7 +71,7 @@ class Inbound:
         """
         letter, inbound = read_letter(values, self._env), self._inbound()
         if inbound == "refuse":
-            raise MessageRefused("it takes no messages (its setting crossSessionInbound is refuse)")
+            raise MessageRefused("it accepts no messages (crossSessionInbound is refuse)")
         if not self._keep(letter):
             return False
         self._emit(announcement(letter))
@@ -93,7 +93,7 @@ class Inbound:
         except MailboxFull as fault:
             raise MessageRefused(str(fault), full=True) from fault
         except (OSError, Locked) as fault:
-            raise MessageRefused(f"it cannot keep it ({fault})", full=True) from fault
+            raise MessageRefused(f"it could not save the message ({fault})", full=True) from fault
         self._rate.count()
         return True
 
@@ -107,11 +107,11 @@ def read_letter(values: Mapping[str, Any], env: Mapping[str, str]) -> AgentMessa
     try:
         came = msgspec.convert(values, ReceivedMessage)
     except msgspec.ValidationError as error:
-        raise MessageRefused("this is not a message") from error
+        raise MessageRefused("not a message") from error
     if _ID.fullmatch(came.id) is None or not came.text.strip():
-        raise MessageRefused("this is not a message")
+        raise MessageRefused("not a message")
     if len(came.text) > MOST_CHARS:
-        raise MessageRefused(f"it has more than {MOST_CHARS:,} characters")
+        raise MessageRefused(f"the message has more than {MOST_CHARS:,} characters")
     summary = " ".join(came.summary.split())[:200]
     return AgentMessage(
         id=came.id, sender=_sender(came, env), text=came.text, summary=summary, sent=came.sent

@@ -174,7 +174,7 @@ class LeaderSocket:
         try:
             counts = member.questions.settle(asked.id, answer)
         except OSError as error:
-            text = f"{member.name} cannot be answered: {error.strerror}. Answer in its pane."
+            text = f"Could not answer {member.name}: {error.strerror}. Answer in its pane."
             turn.runtime.channel.emit(Noticed(text, "warning"))
             return
         if counts:

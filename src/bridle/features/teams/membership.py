@@ -204,7 +204,11 @@ class Membership:
             ToolError: the leader does not say.
         """
         if self._line is None:
-            return (Contact(address="main", kind="main", status="not running; reads it when it is back"),)
+            return (
+                Contact(
+                    address="main", kind="main", status=("not running; it reads the message when it resumes")
+                ),
+            )
         return (await self._call(ListRequest)).contacts
 
     async def _call(self, make: Callable[[int], ToLeader]) -> RequestReply:
@@ -216,7 +220,7 @@ class Membership:
             async with asyncio.timeout(_REPLY_SECONDS):
                 reply = await future
         except TimeoutError:
-            raise ToolError("The leader of the team does not answer: try again later.") from None
+            raise ToolError("The team leader does not answer. Try again later.") from None
         finally:
             del self._calls[number]
         if reply.error is not None:
@@ -228,7 +232,7 @@ class Membership:
         storage = self.launch.storage
         agent_id = None if to in LEADERS else named_before(storage, to)
         if agent_id is None and to not in LEADERS:
-            raise ToolError(f"The leader of the team is not running, and there is no member called {to!r}.")
+            raise ToolError(f"The team leader is not running, and the team has no member {to!r}.")
         box = main_mailbox(storage) if agent_id is None else agent_mailbox(storage, agent_id)
         try:
             box.put(letter)
@@ -276,7 +280,7 @@ class Membership:
             for future in self._calls.values():
                 if not future.done():
                     future.set_result(
-                        RequestReply(0, error="The leader of the team has ended: send the message again.")
+                        RequestReply(0, error="The team leader exited: send the message again.")
                     )
         began = time.monotonic()
         while not await self._reconnect():
@@ -342,7 +346,7 @@ class Membership:
         try:
             main_mailbox(self.launch.storage).put(letter)
         except (MailboxFull, OSError, Locked) as fault:
-            self._inner.emit(Noticed(f"The report could not be saved for the leader: {fault}", "warning"))
+            self._inner.emit(Noticed(f"Could not save the report for the leader: {fault}", "warning"))
 
     def _report_state(self, **changes: Any) -> None:
         spend = {model: _since(now, self._before.get(model)) for model, now in self._session.spend.items()}

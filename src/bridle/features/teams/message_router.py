@@ -101,8 +101,8 @@ class MessageRouter:
             raise ToolError("The message is empty.")
         if len(text) > MOST_CHARS:
             raise ToolError(
-                f"The message has {len(text):,} characters; the limit is {MOST_CHARS:,}. Write the rest to "
-                "a file and name it."
+                f"The message has {len(text):,} characters; the limit is {MOST_CHARS:,}. Put the rest "
+                "in a file and refer to it."
             )
         summary = " ".join(summary.split())[:200]
         return AgentMessage(
@@ -140,15 +140,15 @@ class MessageRouter:
             there = ", ".join(each.to for each in done) or "no one"
             raise ToolError(f"The mailboxes of {', '.join(full)} are full; it was delivered to {there}.")
         if not done:
-            raise ToolError("No agent is at work: start one, or write to an agent by its name.")
+            raise ToolError("No running agents: start one, or message an agent by name.")
         return tuple(done)
 
     def _to_main(self, letter: AgentMessage) -> Delivery:
         if self._turn.session.agent_id is None:
-            raise ToolError("You are main: write to an agent, or tell the user.")
+            raise ToolError("You are main: message an agent, or tell the user.")
         deliver = self._team.deliver
         if deliver is None:
-            raise ToolError("The main thread takes no messages here: say it in your report.")
+            raise ToolError("The main agent accepts no messages here: put it in your report.")
         box, lead = main_mailbox(self._turn.runtime.records.storage), self._agents.registry.lead
         if lead is not None:
             box.remove(recorded(lead.session, box.waiting()))
@@ -162,9 +162,9 @@ class MessageRouter:
         if task is None:
             agent_id = await asyncio.to_thread(named_before, self._turn.runtime.records.storage, to) or to
         if agent_id == self._turn.session.agent_id:
-            raise ToolError("That is you: write to another agent.")
+            raise ToolError("You cannot message yourself.")
         if task is not None and task.kind != "local_agent":
-            raise ToolError(f"{to} is a {task.kind.replace('_', ' ')}, which cannot get messages.")
+            raise ToolError(f"{to} is a {task.kind.replace('_', ' ')}, which cannot receive messages.")
         registry = self._agents.registry
         if notify and self._turn.session.agent_id is not None:
             registry.watchers.setdefault(agent_id, set()).add(self._turn.session.agent_id)
@@ -184,13 +184,13 @@ class MessageRouter:
             await self._agents.resume(self._turn, agent_id, prompt, call_id=self._call_id)
         except ToolError as fault:
             if task is None:
-                raise ToolError(f"There is no agent called {to!r} here. {self._who_there_is()}") from fault
+                raise ToolError(f"Unknown agent {to!r}. {self._who_there_is()}") from fault
             raise
         return Delivery(to=to, how="resumed")
 
     def _who_there_is(self) -> str:
         names = [task.name or task.id for task in self._tasks()][-_MOST_NAMED:]
-        return f"Agents: {', '.join(names)}." if names else "There are no agents yet: start one with Agent."
+        return f"Agents: {', '.join(names)}." if names else "No agents yet: start one with Agent."
 
     def _wake(self, member: "MemberProcess", letter: AgentMessage, to: str) -> None:
         processes = self._team.processes
@@ -222,7 +222,7 @@ def _undelivered(to: str, fault: Exception) -> ToolError:
 def _contact(task: Task) -> Contact:
     seconds = round((task.ended or time.time()) - task.started)
     rests = "idle in its pane" if task.resident else task.status
-    status = f"at work for {seconds} s" if task.status == "running" else f"{rests}; a message resumes it"
+    status = f"working for {seconds} s" if task.status == "running" else f"{rests}; a message resumes it"
     return Contact(
         address=task.name or task.id,
         kind="agent",

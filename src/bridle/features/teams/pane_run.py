@@ -25,8 +25,8 @@ from bridle.types.services.tasks import Task, TaskStatus, TaskUsage
 if TYPE_CHECKING:
     from bridle.features.teams.processes import MemberProcesses
 
-_CLOSED = "Its pane was closed before it was done; a message resumes it with all it knew."
-_DIED = "Its process ended before it was done; a message resumes it with all it knew."
+_CLOSED = "Its pane was closed before it finished; a message resumes it with its context."
+_DIED = "Its process exited before it finished; a message resumes it with its context."
 
 
 class PaneRun:
@@ -70,7 +70,7 @@ class PaneRun:
 
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
         """Add the member to the tasks of the session."""
-        write_meta(self.lead.runtime, self.work, process_session=self.member.session_id)
+        write_meta(self.lead, self.work, process_session=self.member.session_id)
         self.lead.runtime.workspace.tasks.begin(self.task, stop)
 
     def move_to_background(self) -> bool:

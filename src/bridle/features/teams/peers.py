@@ -113,16 +113,16 @@ class PeerSocket:
     async def _take(self, lines: JsonLines, writer: asyncio.StreamWriter) -> str | None:
         """Take a message in; why not."""
         if _other_user(writer.get_extra_info("socket")):
-            return "only sessions of the same user may write here"
+            return "only sessions of the same user can connect"
         try:
             values = await lines.read(_object.decode) or {}
             letter = msgspec.convert(values.get("letter"), AgentMessage)
         except (BadLine, msgspec.ValidationError):
-            return "this is not a message"
+            return "not a message"
         if self._token and values.get("token") != self._token:
             return "the token is wrong"
         if self._inbound == "refuse":
-            return "the other session takes no messages (its setting crossSessionInbound is refuse)"
+            return "the other session accepts no messages (crossSessionInbound is refuse)"
         if len(letter.text) > MOST_CHARS:
             return f"more than {MOST_CHARS:,} characters"
         # No other session may pass for a sender of this one.
@@ -153,7 +153,7 @@ async def send_to_session(
     cards = await asyncio.to_thread(live_sessions, env, most=None)
     card = next((each for each in cards if each.socket == path), None)
     if card is None:
-        raise ToolError(f"{path!r} is not a session of yours: ListAgents lists your sessions.")
+        raise ToolError(f"{path!r} is not one of your sessions. ListAgents lists them.")
     await send_to_socket(card.socket, letter, token=token, pid=card.pid)
 
 
@@ -166,25 +166,23 @@ async def send_to_socket(path: str, letter: AgentMessage, *, pid: int, token: st
     try:
         facts = os.lstat(path)
         if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.getuid():
-            raise ToolError(
-                f"{path} is not the socket of a session of yours: ListAgents lists your sessions."
-            )
+            raise ToolError(f"{path} is not a socket of one of your sessions. ListAgents lists them.")
         async with asyncio.timeout(_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE)
             try:
                 if peer_of(writer.get_extra_info("socket")) not in (None, (pid, os.getuid())):
-                    raise ToolError(f"{path} belongs to another process now: ListAgents lists your sessions.")
+                    raise ToolError(f"{path} now belongs to another process. ListAgents lists your sessions.")
                 lines = JsonLines(reader, writer)
                 await lines.send({"letter": letter, "token": token})
                 reply = await lines.read(_object.decode) or {}
             finally:
                 writer.close()
     except (OSError, TimeoutError, ValueError) as fault:
-        raise ToolError(
-            f"The session at {path} cannot be reached ({fault or 'it does not answer'})."
-        ) from fault
+        raise ToolError(f"Could not reach the session at {path} ({fault or 'no answer'}).") from fault
     if reply.get("ok") is not True:
-        raise ToolError(f"The session at {path} did not take the message: {reply.get('error', 'no answer')}.")
+        raise ToolError(
+            f"The session at {path} did not accept the message: {reply.get('error', 'no answer')}."
+        )
 
 
 def live_sessions(env: Mapping[str, str], *, most: int | None = _MOST_SESSIONS) -> list[SessionCard]:

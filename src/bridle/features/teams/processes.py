@@ -117,7 +117,7 @@ class MemberProcesses:
         if (hint := panes.hint) is not None and not self._is_hinted:
             self._is_hinted = True
             turn.runtime.channel.emit(
-                Noticed(f"Teammates work in panes of their own, which you see with: {hint}", "info")
+                Noticed(f"Teammates work in their own panes. Show them with: {hint}", "info")
             )
         return member
 
@@ -227,7 +227,7 @@ class MemberProcesses:
         return self._panes
 
     def _decline(self, turn: Turn, work: Assignment, reason: str) -> None:
-        text = f"{work.name} works in this process, without a pane: {reason.rstrip('.')}."
+        text = f"{work.name} runs without a pane: {reason.rstrip('.')}."
         turn.runtime.channel.emit(Noticed(text, "notice"))
 
     def _make(self, turn: Turn, work: Assignment, session_id: str) -> MemberProcess:
@@ -261,7 +261,7 @@ class MemberProcesses:
             async with asyncio.timeout(START_SECONDS):
                 while not member.arrived.is_set():
                     if pid is not None and not is_alive(pid, born):
-                        raise PaneFault("its pane closed at once")
+                        raise PaneFault("its pane closed immediately")
                     try:
                         async with asyncio.timeout(_LOOK_AGAIN):
                             await member.arrived.wait()
@@ -270,7 +270,7 @@ class MemberProcesses:
         except TimeoutError:
             raise PaneFault("its pane did not connect in time") from None
         if member.gone.is_set():
-            raise PaneFault("its process ended at once")
+            raise PaneFault("its process exited immediately")
 
     async def _listen(self, turn: Turn) -> None:
         async with self._opening:
@@ -352,4 +352,4 @@ def _bound_to_us(work: Assignment) -> str | None:
     if work.fork or work.shape is not ANY_SHAPE:
         return "it depends on the conversation that started it"
     named = [what for what, there in bound.items() if there]
-    return f"its definition brings {' and '.join(named)} of its own" if named else None
+    return f"its definition has its own {' and '.join(named)}" if named else None

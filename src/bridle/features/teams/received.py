@@ -29,7 +29,7 @@ class MessageRate:
         self._taken.append(self._clock())
 
 
-TOO_MANY = f"it takes {MOST_A_MINUTE} messages a minute: try again in a minute"
+TOO_MANY = f"it accepts {MOST_A_MINUTE} messages per minute: try again in a minute"
 
 
 def announcement(letter: AgentMessage) -> Noticed:

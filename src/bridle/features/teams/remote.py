@@ -50,8 +50,8 @@ async def send_elsewhere(to: str, letter: AgentMessage, turn: Turn, *, reply: tu
     if remote is None:
         known = ", ".join(sorted(await asyncio.to_thread(Remotes(env).all))) or "none"
         raise ToolError(
-            f"There is no session called {name!r} on another machine; these are known: {known}. "
-            "The user names one with: bridle remote add <name> <address>."
+            f"Unknown remote session {name!r}. Known: {known}. The user can add one with: bridle remote "
+            "add <name> <address>."
         )
     address, own = reply or ("", f"in {os.path.basename(turn.runtime.workspace.start) or '/'}")
     body = {
@@ -95,7 +95,7 @@ async def _deliver(client: HttpClient, name: str, remote: Remote, body: bytes) -
         except HttpFault as error:
             fault, uncertain = error, uncertain or error.reason not in ("connect", "tls", "proxy")
         except ConfigError as error:
-            raise ToolError(f"{PREFIX}{name} cannot be reached: {error}") from error
+            raise ToolError(f"Could not reach {PREFIX}{name}: {error}") from error
         else:
             _check(name, status, answer)
             return
@@ -103,10 +103,9 @@ async def _deliver(client: HttpClient, name: str, remote: Remote, body: bytes) -
             await asyncio.sleep(pause)
     if uncertain:
         raise ToolError(
-            f"{PREFIX}{name} did not answer, so it is not known whether it has the message. Find out "
-            "before you send it again."
+            f"{PREFIX}{name} did not confirm the message. Check before you send it again."
         ) from fault
-    raise ToolError(f"{PREFIX}{name} cannot be reached and did not get the message: {fault}") from fault
+    raise ToolError(f"Could not deliver the message to {PREFIX}{name}: {fault}") from fault
 
 
 def _check(name: str, status: int, answer: Mapping[str, Any]) -> None:
@@ -125,11 +124,11 @@ def _check(name: str, status: int, answer: Mapping[str, Any]) -> None:
                 f"/remote-control and sets it here with: bridle remote add {name} <address>."
             )
         case 503:
-            raise ToolError(f"{PREFIX}{name} cannot take the message now: {said}. Try again later.")
+            raise ToolError(f"{PREFIX}{name} cannot accept the message now: {said}. Try again later.")
         case 404 | 421:
-            raise ToolError(f"There is no session at the address of {PREFIX}{name} any more.")
+            raise ToolError(f"The session {PREFIX}{name} no longer exists.")
         case _:
-            raise ToolError(f"{PREFIX}{name} did not take the message: {said}.")
+            raise ToolError(f"{PREFIX}{name} did not accept the message: {said}.")
 
 
 async def _state(client: HttpClient, remote: Remote) -> tuple[str, str]:

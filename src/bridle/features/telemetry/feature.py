@@ -1,5 +1,6 @@
 """Telemetry as a feature; OpenTelemetry is imported only where the user has asked for it."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bridle.engine.feature import Feature, RunningCall
+from bridle.extensions.pending_events import take_events
 from bridle.features.context import FeatureContext
+from bridle.types.block import text_of
 from bridle.types.errors import ConfigError
 from bridle.types.variables import is_on, whole_number
 
@@ -64,6 +67,8 @@ class TelemetryFeature(Feature):
         for plugin in () if context.plugins is None else context.plugins.listing():
             named = {key: str(plugin[key]) for key in ("name", "version", "source") if plugin.get(key)}
             self._recorder.log("plugin_loaded", {f"plugin.{key}": value for key, value in named.items()})
+        for kept in take_events(context.env):
+            self._recorder.log(kept.name, {**kept.attributes, "occurred_at": kept.at})
         for layer in context.config.layers:
             for event, groups in (layer.values.get("hooks") or {}).items():
                 about = {"hook_event": event, "source": layer.source, "num_hooks": len(groups)}
@@ -71,7 +76,6 @@ class TelemetryFeature(Feature):
 
     async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
         from bridle.engine.mentions import mentions_in
-        from bridle.types.block import text_of
 
         if not prompt.verbatim and not prompt.meta:
             for _ in mentions_in(text_of(prompt.content)):
@@ -126,8 +130,6 @@ class TelemetryFeature(Feature):
 
     async def release(self) -> None:
         """Send the rest; a collector that does not answer is not waited for long."""
-        import asyncio
-
         self._note_servers()
         self._events.close()
         limit = (

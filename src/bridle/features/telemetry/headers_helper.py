@@ -58,9 +58,9 @@ class HelperHeaders:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ConfigError(f"otelHeadersHelper could not be run: {error}") from error
+            raise ConfigError(f"could not run otelHeadersHelper: {error}") from error
         if done.returncode != 0:
-            raise ConfigError(f"otelHeadersHelper ended with {done.returncode}; run it to see why.")
+            raise ConfigError(f"otelHeadersHelper exited with {done.returncode}.")
         try:
             headers = msgspec.json.decode(done.stdout[:_LARGEST], type=dict[str, str])
         except msgspec.DecodeError as error:

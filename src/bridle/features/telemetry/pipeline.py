@@ -94,7 +94,7 @@ def build(
     _guard_diagnostics(env)
     resource = _resource(env)
     for name in switches.unknown:
-        warn(f"Telemetry: there is no exporter {name!r}; use otlp, console or none.")
+        warn(f"Telemetry: unknown exporter {name!r}; use otlp, console or none.")
     return Pipeline(
         _meters(switches, env, helper, resource),
         _loggers(switches, env, helper, resource),
@@ -246,7 +246,7 @@ def _credentials(place: Destination) -> Any:
             with open(path, "rb") as file:
                 return file.read()
         except OSError as error:
-            raise ConfigError(f"Telemetry: {path} cannot be read: {error.strerror}.") from error
+            raise ConfigError(f"Telemetry: could not read {path}: {error.strerror}.") from error
 
     return grpc.ssl_channel_credentials(
         read(place.certificate), read(place.client_key), read(place.client_certificate)

@@ -87,7 +87,7 @@ class Attempts:
         """
         most = self._context.budget
         if most is not None and self._log.spent >= most:
-            raise _Refusal(f"The budget of {most:,} tokens is used up.")
+            raise _Refusal(f"The budget of {most:,} tokens is used.")
         if (overspent := is_overspent(self.lead.session, self.lead.runtime)) is not None:
             raise _Refusal(f"{overspent}.")
 
@@ -187,7 +187,7 @@ class Attempts:
             self._context.journal.add(record)
         except OSError as error:
             why = error.strerror or error
-            self._log.fault(f"The result of {record.label} could not be saved: {why}", record.number)
+            self._log.fault(f"Could not save the result of {record.label}: {why}", record.number)
 
     def _answered(self, agent_id: str) -> None:
         if (warm := self._warming.get(agent_id)) is not None:

@@ -70,7 +70,7 @@ class Calls:
             ToolError: the script has ended, or no agent may begin any more.
         """
         if self._script is None or self._script.done():
-            raise ToolError("The script has ended. When the run is over, resume it to run what is missing.")
+            raise ToolError("The script has ended. Resume the run when it is over.")
         self._attempts.require_budget()
         self._attempts.put_back()
         self._log.reopen(member)
@@ -146,7 +146,7 @@ class Calls:
         occurrence = self._seen.get(key, 0)
         if (member := self._members.get((key, occurrence))) is None:
             if number > MOST_AGENTS:
-                raise ToolError(f"A run may have at most {MOST_AGENTS:,} agents.")
+                raise ToolError(f"A run can have at most {MOST_AGENTS:,} agents.")
             self._attempts.require_budget()
             phase = _titled(request.phase or "", scene.within) or None
             member = AgentCall(number, msgspec.structs.replace(request, phase=phase), key, occurrence)
@@ -159,10 +159,10 @@ class Calls:
     async def _call_workflow(self, scene: _Scene, call: ScriptCall) -> None:
         try:
             if scene.within is not None:
-                raise ToolError("A workflow that another one called cannot call a third.")
+                raise ToolError("A nested workflow cannot call another workflow.")
             self._nested += 1
             if self._nested > _MOST_NESTED:
-                raise ToolError(f"A run may call at most {_MOST_NESTED} workflows.")
+                raise ToolError(f"A run can call at most {_MOST_NESTED} workflows.")
             found = await self._context.find(call.payload.get("workflow"))
             end = await self._play(found.source, call.payload.get("args", UNSET), found.name)
             value = value_of(end, within=found.name)

@@ -15,6 +15,7 @@ from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
 from bridle.types.permission import Deny
 from bridle.types.services.workflows import Launch, Launched, read_arguments
+from bridle.types.text import counted
 from bridle.types.turn import Prompt
 
 
@@ -57,8 +58,7 @@ async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller:
 
 def launch_text(launched: Launched) -> str:
     """A run that has begun, for the user."""
-    known = f", with {launched.known} results known from before" if launched.known else ""
+    known = f", reusing {counted(launched.known, 'result')}" if launched.known else ""
     return (
-        f"The workflow {launched.name} runs in the background{known}. "
-        f"/workflows {launched.run_id} shows how it goes."
+        f"The workflow {launched.name} is running in the background{known}. See /workflows {launched.run_id}."
     )

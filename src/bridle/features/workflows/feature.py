@@ -12,11 +12,12 @@ from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflo
 from bridle.features.context import FeatureContext
 from bridle.permissions.rules import split_rules
 from bridle.permissions.tool_names import WORKFLOW
-from bridle.types.block import text_of
+from bridle.types.block import text_block, text_of
 from bridle.types.command import Command, CommandResult, Says
 from bridle.types.event import Noticed
 from bridle.types.permission import Effect
 from bridle.types.services.service import Service
+from bridle.types.variables import is_hosted
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from bridle.features.workflows.session import SessionWorkflows
     from bridle.types.turn import Prompt
 
-OFF = "Workflows are turned off: do the work without one."
+OFF = "Workflows are off: do the work without one."
 SESSION_WORKFLOWS: "Service[WorkflowsFeature]" = Service(
     "session workflows", missing="This session has no workflows."
 )
@@ -118,7 +119,7 @@ class WorkflowsFeature(Feature):
         was_allowed, self._was_allowed = self._was_allowed, self.allowed()
         if was_allowed and not self._was_allowed and (running := self.running):
             which = f"{', '.join(running[:_MOST_NAMED])} still {'runs' if len(running) == 1 else 'run'}"
-            self._tell(f"Workflows are turned off: {which}. Stop one with /workflows <run> stop.")
+            self._tell(f"Workflows are off: {which}. Stop one with /workflows <run> stop.")
 
     @property
     def offered(self) -> bool:
@@ -176,7 +177,6 @@ class WorkflowsFeature(Feature):
         if not (named or self.ultracode) or WORKFLOW not in turn.runtime.toolbox.names():
             return prompt
         from bridle.features.workflows.reminder import EFFORT, reminder, says_ultracode
-        from bridle.types.block import text_block
 
         if not self.ultracode and not says_ultracode(text):
             return prompt
@@ -254,7 +254,7 @@ def _looked_up(context: FeatureContext, files: "ExtensionFiles") -> Callable[[],
                 WorkflowFiles(files.index, lambda: workflow_roots(settings, env, files.roots("workflows")))
             )
             # Host programs show no one what is written to standard error.
-            if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+            if not is_hosted(env):
                 for problem in made[0].problems()[:_MOST_NAMED]:
                     context.warn(str(problem))
         return made[0].all()

@@ -25,7 +25,7 @@ def size_line(guideline: str | None) -> str | None:
     return (
         None
         if most is None
-        else f"Unless the task asks for more, a workflow has about {most} agents at most."
+        else f"Unless the task needs more, use at most about {most} agents in a workflow."
     )
 
 

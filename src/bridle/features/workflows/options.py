@@ -77,7 +77,7 @@ def read_request(payload: dict[str, Any], agents: "Agents", lead: "Turn", *, num
     """
     prompt = payload.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
-        raise ToolError("agent() needs a prompt that is a non-empty string.")
+        raise ToolError("agent() needs a non-empty string as its prompt.")
     if len(prompt) > _LONGEST_PROMPT:
         raise ToolError(
             f"The prompt of agent() has more than {_LONGEST_PROMPT:,} characters: let it read a file."
@@ -85,7 +85,7 @@ def read_request(payload: dict[str, Any], agents: "Agents", lead: "Turn", *, num
     try:
         options = msgspec.convert(payload.get("options") or {}, AgentOptions)
     except msgspec.ValidationError as error:
-        raise ToolError(f"agent() cannot take these options: {error}.") from error
+        raise ToolError(f"invalid options for agent(): {error}.") from error
     definition = _definition(options.agent_type, agents, lead)
     if options.schema is not None:
         try:

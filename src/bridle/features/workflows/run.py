@@ -100,10 +100,10 @@ class WorkflowRun:
             self.folder.write(self.folder.script, self.plan.source.encode())
             self.folder.write_note(self._note("running"))
         except BlockingIOError as error:
-            text = f"Another process is running {self.plan.run_id}: stop it there, or wait for its end."
+            text = f"Another process is running {self.plan.run_id}: stop it there, or wait until it ends."
             raise ToolError(text) from error
         except OSError as error:
-            raise ToolError(f"The run cannot be saved: {error.strerror or error}.") from error
+            raise ToolError(f"Could not save the run: {error.strerror or error}.") from error
         known = len(journal)
         self._main = asyncio.create_task(self._run(journal, find))
         self._main.add_done_callback(self._leave)
@@ -132,7 +132,7 @@ class WorkflowRun:
     def pause(self) -> None:
         """Start no new agents. Those at work finish."""
         self._slots.pause()
-        self._log.log("Paused: agents at work finish, and no new ones start.")
+        self._log.log("Paused: running agents finish, but no new ones start.")
 
     def resume(self) -> None:
         """Start agents again."""
@@ -153,7 +153,7 @@ class WorkflowRun:
         over = next((each for each in self._log.members if each.number == number), None)
         if over is None or verdict != "restart" or self._calls is None:
             there = ", ".join(map(str, self._log.live)) or "none"
-            raise ToolError(f"Agent {number} is not at work in {self.plan.run_id}. At work: {there}.")
+            raise ToolError(f"Agent {number} is not running in {self.plan.run_id}. Running: {there}.")
         name = f"Agent {number} ({over.request.label})"
         if over.state in ("done", "replayed"):
             raise ToolError(f"{name} has finished. To run it again, change its prompt in the script.")
@@ -220,7 +220,7 @@ class WorkflowRun:
         if self._underway.done():
             return
         if isinstance(event, ScriptEnd) and event.error is not None:
-            text = f"The script cannot be run: {event.error}. It is kept in {self.folder.script}"
+            text = f"Could not run the script: {event.error}. It is saved in {self.folder.script}"
             self._underway.set_exception(ToolError(text))
             return
         self._listed = True
@@ -263,13 +263,13 @@ class WorkflowRun:
                 self.folder.write(self.folder.result, msgspec.json.encode(value) + b"\n")
             self.folder.write_note(self._note(_STATES[status]))
         except OSError as fault:
-            text = f"The result of the run {self.plan.run_id} could not be saved: {fault.strerror or fault}."
+            text = f"Could not save the result of the run {self.plan.run_id}: {fault.strerror or fault}."
             self._channel.emit(Noticed(text, "warning"))
         if self._listed:
             self._tasks.change(self.task)
 
     def _report(self, value: Any) -> str:
-        asked = f"The user asked for it with {self.plan.asked}\n" if self.plan.asked else ""
+        asked = f"The user requested it with {self.plan.asked}\n" if self.plan.asked else ""
         return f"{asked}{self._log.outcome()}\n\n{_text(value)}"
 
     def _note(self, state: RunState) -> RunNote:
@@ -291,11 +291,13 @@ class WorkflowRun:
     def _leave(self, done: asyncio.Task[None]) -> None:
         """The task of the run is not awaited, so a defect is reported here."""
         if not self._underway.done():
-            self._underway.set_exception(ToolError(self.task.error or "The run was stopped before it began."))
+            self._underway.set_exception(
+                ToolError(self.task.error or "The run was stopped before it started.")
+            )
         # The exception is not retrieved where the call that began the run was interrupted.
         self._underway.exception()
         if not done.cancelled() and (defect := done.exception()) is not None:
-            text = f"bridle has a defect: the workflow {self.plan.run_id} failed with {defect!r}"
+            text = f"internal error in bridle: workflow {self.plan.run_id} failed with {defect!r}"
             self._channel.emit(Noticed(text, "warning"))
 
 

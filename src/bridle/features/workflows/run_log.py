@@ -131,7 +131,7 @@ class RunLog:
         if self._lines < _MOST_LINES:
             self._file.write(f"{line}\n")
         elif self._lines == _MOST_LINES:
-            self._file.write("(Further lines are not shown.)\n")
+            self._file.write("(truncated)\n")
 
     def close(self, last: str) -> None:
         self._file.write(f"{last}\n")
@@ -156,7 +156,7 @@ class RunLog:
         states = [member.state for member in self.members]
         good = sum(state in ("done", "replayed") for state in states)
         again = states.count("replayed")
-        known = f", {again} known from before" if again else ""
+        known = f", {again} reused" if again else ""
         wrong = "; ".join(fault.rstrip(".") for _, fault in self._faults[:_MOST_FAULTS])
         more = f"; {len(self._faults) - _MOST_FAULTS} more" if len(self._faults) > _MOST_FAULTS else ""
         failed = f" Failed: {wrong}{more}." if wrong else ""

@@ -30,13 +30,13 @@ def save(folder: RunFolder, runtime: Runtime, *, name: str | None, scope: Scope,
         raise ToolError(f"{folder.script}: {error}") from error
     chosen = name or own
     if _NAME.fullmatch(chosen) is None:
-        raise ToolError(f"{chosen!r} cannot be the name of a workflow: use letters, digits, . _ and -.")
+        raise ToolError(f"Invalid workflow name {chosen!r}: use letters, digits, . _ and -.")
     base = config_home(runtime.env)
     if scope == "project":
         base = os.path.join(runtime.workspace.start, ".claude")
     path = os.path.join(base, "workflows", f"{chosen}.js")
     if os.path.lexists(path) and not replace:
-        raise ToolError(f"{path} exists already: choose another name, or use --force to replace it.")
+        raise ToolError(f"{path} already exists. Choose another name, or replace it with --force.")
     write_atomic(path, _renamed(source, own, chosen).encode())
     return path
 
@@ -52,4 +52,4 @@ def _renamed(source: str, old: str, new: str) -> str:
             return changed
     except ConfigError:
         pass  # Said below: the change did not come out as meant.
-    raise ToolError(f"The name {old} in the metadata could not be changed: save it under that name.")
+    raise ToolError(f"Could not change the name {old} in the metadata. Save it under that name.")

@@ -49,7 +49,7 @@ class SessionWorkflows:
         """
         agents = turn.runtime.features.find(AGENTS)
         if agents is None:
-            raise ToolError("There are no agents in this session, so no workflow can run.")
+            raise ToolError("This session has no agents, so workflows cannot run.")
         if (refusal := self._refusal()) is not None:
             raise ToolError(refusal)
         folder = self._earlier(launch.resume, turn.runtime)
@@ -123,7 +123,7 @@ class SessionWorkflows:
             raise ToolError(f"The run {run_id} is {run.state}: stop it before you resume it.")
         if (folder := self.folder(run_id, runtime)) is None:
             there = ", ".join(self.ids(runtime)[-10:]) or "none"
-            raise ToolError(f"There is no workflow run {run_id} in this session. Runs: {there}.")
+            raise ToolError(f"Unknown workflow run {run_id} in this session. Runs: {there}.")
         return folder
 
     async def _nested(self, wanted: Any, turn: Turn) -> Nested:
@@ -134,7 +134,7 @@ class SessionWorkflows:
             case {"scriptPath": str() as path}:
                 found = await read_script(path, turn)
             case _:
-                raise ToolError("workflow() takes the name of a saved workflow, or {scriptPath}.")
+                raise ToolError("workflow() needs the name of a saved workflow, or {scriptPath}.")
         return Nested(found.meta.name, found.text)
 
     def _forget(self, run_id: str, before: WorkflowRun | None) -> None:

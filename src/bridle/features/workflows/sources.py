@@ -47,7 +47,7 @@ async def find_source(launch: Launch, turn: Turn, files: Files, folder: RunFolde
     """
     named = [each for each in (launch.script, launch.path, launch.name) if each]
     if len(named) > 1:
-        raise ToolError("Give one of script, scriptPath and name, not several.")
+        raise ToolError("Give only one of script, scriptPath and name.")
     if not named and folder is None:
         raise ToolError("Give a script, a scriptPath, or the name of a saved workflow.")
     if launch.script:
@@ -122,7 +122,7 @@ def find_saved(name: str, files: Files) -> Source:
     try:
         text = file.read()
     except OSError as error:
-        raise ToolError(f"The workflow {name} cannot be read: {error.strerror or error}.") from error
+        raise ToolError(f"Could not read the workflow {name}: {error.strerror or error}.") from error
     return Source(text=text, meta=_meta(text, file.path), origin=file.path)
 
 
@@ -148,11 +148,11 @@ def _earlier(folder: RunFolder) -> Source:
     try:
         note, text = folder.read_note(), folder.read_script()
     except (OSError, msgspec.MsgspecError) as error:
-        raise ToolError(f"The files of the run cannot be read: {error}.") from error
+        raise ToolError(f"Could not read the files of the run: {error}.") from error
     return Source(text=text, meta=_meta(text, folder.script), args=note.args, origin=note.origin)
 
 
 def _unknown(name: str, files: Files) -> str:
     meant = did_you_mean(name, files) or "."
     there = ", ".join(sorted(files)[:30]) or "none"
-    return f"There is no workflow {name}{meant} Saved workflows: {there}."
+    return f"Unknown workflow {name}{meant} Saved workflows: {there}."

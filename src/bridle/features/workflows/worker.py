@@ -20,7 +20,7 @@ from bridle.types.services.delegation import AgentCompleted
 from bridle.types.services.tasks import Task
 
 _LONGEST_TEXT = 200_000
-_CUT = "\n(The rest is not shown.)"
+_CUT = "\n(truncated)"
 
 WORKER = AgentDefinition(
     name="workflow-worker",

@@ -33,7 +33,7 @@ class SessionWorktree:
         workspace = self._runtime.workspace
         if workspace.worktree is not None:
             raise ToolError(
-                f"The session is in the work tree {workspace.worktree.path} already: leave it first."
+                f"The session is already in the worktree {workspace.worktree.path}: leave it first."
             )
         if path is not None:
             tree = Worktree(path=self._known(path), branch="", base="", repository="")
@@ -53,7 +53,7 @@ class SessionWorktree:
         workspace = self._runtime.workspace
         visit = workspace.worktree
         if visit is None:
-            raise ToolError("The session has not entered a work tree, so there is none to leave.")
+            raise ToolError("The session is not in a worktree.")
         gone = await self._remove(visit, discard=discard) if remove else False
         _move_back(workspace, visit)
         self._note(None)
@@ -104,35 +104,33 @@ class SessionWorktree:
     def _known(self, path: str) -> str:
         workspace = self._runtime.workspace
         if not self._runtime.gate.trusted:
-            raise ToolError("A work tree needs a folder that the user trusts.")
+            raise ToolError("Worktrees need a trusted folder.")
         wanted, here = os.path.realpath(workspace.resolve(path)), git.find_root(workspace.cwd)
         if wanted == here:
-            raise ToolError(f"The session is in {path} already.")
+            raise ToolError(f"The session is already in {path}.")
         known = [os.path.realpath(each) for each in git.worktrees(workspace.cwd)]
         # A leftover entry can name a folder that is gone, or that belongs to another repository now.
         if wanted not in known or git.find_root(wanted) != wanted or _main(wanted) != known[0]:
-            raise ToolError(f"{path} is not a work tree of this repository. `git worktree list` lists them.")
+            raise ToolError(f"{path} is not a worktree of this repository. `git worktree list` lists them.")
         return wanted
 
     async def _remove(self, visit: EnteredWorktree, *, discard: bool) -> bool:
         env, hooks = self._runtime.env, self._runtime.hooks
         if not visit.made:
-            raise ToolError(
-                "This session did not make the work tree: it can be left with the action keep only."
-            )
+            raise ToolError("This session did not create the worktree: leave it with the action keep.")
         if (tree := _tree(visit)) is not None:
             if discard:
                 gone = await worktrees.discard(tree, env)
             elif not (gone := await worktrees.remove_unused(tree, env)):
                 raise ToolError(
-                    f"{visit.path} holds {await worktrees.work_in(tree, env)}. Leave it with the action "
-                    "keep, or ask the user whether to discard that and then set discard_changes."
+                    f"{visit.path} contains {await worktrees.work_in(tree, env)}. Leave it with the "
+                    "action keep, or ask the user whether to discard that and then set discard_changes."
                 )
             return gone
         if not discard:
             raise ToolError(
-                "A hook made this work tree, so its changes are unknown. Leave it with the action keep, or "
-                "ask the user and then set discard_changes."
+                "A hook created this worktree, so its changes are unknown. Leave it with the action "
+                "keep, or ask the user and then set discard_changes."
             )
         if hooks.listens_to("WorktreeRemove"):
             await hooks.fire(WorktreeRemove(worktree_path=visit.path))

@@ -20,7 +20,7 @@ async def enter_worktree(
         try:
             await SessionWorktree(runtime, session).enter(name=None, path=session.worktree)
         except ToolError as error:
-            warn(f"The conversation was in a work tree. It continues in {runtime.workspace.cwd}: {error}")
+            warn(f"The conversation was in a worktree. It continues in {runtime.workspace.cwd}: {error}")
         return
     try:
         name = wanted if isinstance(wanted, str) else None
