@@ -17,7 +17,7 @@ from tests.fakes.tool_context import make_context
      "/proc/self/fd/0", "/proc/self/root/dev/zero", "/dev/shm/../zero", "/sys/kernel/tracing/trace_pipe"],
 )  # fmt: skip
 async def test_devices_are_named_and_not_read(tmp_path: Path, path: str):
-    with pytest.raises(ToolError, match="device or a descriptor"):
+    with pytest.raises(ToolError, match="device or a file descriptor"):
         await TOOL.run(ReadInput(file_path=path), make_context(tmp_path))
 
 

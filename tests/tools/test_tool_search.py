@@ -168,7 +168,7 @@ async def test_no_more_is_loaded_at_once_than_one_result_can_show(tmp_path: Path
     assert search is not None
     output = await search.run(search.input(query="select:" + ",".join(names)), _context(tmp_path, box))
     assert output.data is not None and output.data["loaded"] == names[:4] == _loaded(box)[:4]
-    assert len(_loaded(box)) <= 5 and "too much at once: mcp__a__t4," in str(output.content)
+    assert len(_loaded(box)) <= 5 and "too many at once): mcp__a__t4," in str(output.content)
 
 
 async def test_search_finds_only_what_the_caller_has(tmp_path: Path):

@@ -150,7 +150,7 @@ async def test_a_tree_that_was_there_can_be_entered_but_not_removed(tmp_path: Pa
     _git(project, "worktree", "add", "-q", "-b", "topic", str(other))
     made = await _play(project, _enter(path=str(other)), _exit("remove", discard_changes=True))
     assert made.runtime.workspace.cwd == str(other)
-    assert "did not make" in made.result("call-2")
+    assert "did not create" in made.result("call-2")
     assert (other / "file").exists()
 
 
@@ -162,7 +162,7 @@ async def test_only_trees_of_the_repository_can_be_entered(tmp_path: Path):
     (gone / ".git").unlink()
     for path in (stranger, gone, tmp_path / "nowhere"):
         made = await _play(project, _enter(path=str(path)))
-        assert "not a work tree of this repository" in made.result("call-1")
+        assert "is not a worktree of this repository" in made.result("call-1")
         assert made.runtime.workspace.cwd == str(project)
 
 
@@ -178,7 +178,13 @@ async def test_inputs_that_make_no_sense_are_refused(tmp_path: Path):
         _exit("keep", discard_changes=True),
     )
     said = [made.result(f"call-{number}") for number in (1, 2, 3, 5, 6)]
-    words = ("has not entered a work tree", "not both", "cannot be the name", "already", "remove only")
+    words = (
+        "is not in a worktree",
+        "not both",
+        "cannot be the name",
+        "already",
+        "only works with the action remove",
+    )
     for text, expected in zip(said, words, strict=True):
         assert expected in text
 
@@ -192,7 +198,7 @@ async def test_an_untrusted_folder_has_no_work_trees(tmp_path: Path):
         _enter(path=str(other)),
         change=_untrusted,
     )
-    assert "trusts" in made.result("call-1") and "trusts" in made.result("call-2")
+    assert "trusted" in made.result("call-1") and "trusted" in made.result("call-2")
     assert not (project / ".claude").exists()
 
 

@@ -14,7 +14,7 @@ _MOST_CHARACTERS = 20_000
 
 class AdvisorInput(Struct, frozen=True, forbid_unknown_fields=True):
     question: Annotated[
-        str, Meta(max_length=4_000, description="What to judge in particular; leave out for a general look.")
+        str, Meta(max_length=4_000, description="What to focus on; omit for a general review.")
     ] = ""
 
 
@@ -24,9 +24,9 @@ async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
     answer = await ctx.need(ADVISE)(input.question)
     text = text_of(answer["content"]).strip()
     if not text:
-        raise ToolError(f"The advisor {answer['model']} gave no answer; continue without it.")
+        raise ToolError(f"The advisor {answer['model']} did not answer; continue without it.")
     if len(text) > _MOST_CHARACTERS:
-        text = f"{text[:_MOST_CHARACTERS]}\n[The advice was longer and is cut here.]"
+        text = f"{text[:_MOST_CHARACTERS]}\n[truncated]"
     data = {
         "advice": text,
         "messageId": answer["id"],

@@ -15,15 +15,15 @@ _MOST_ANSWER = 10_000
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     label: Annotated[str, Meta(min_length=1, description="One to five words.")]
-    description: Annotated[str, Meta(description="What picking it means.")]
-    preview: Annotated[str | None, Meta(description="Code or a sketch to look at before picking.")] = None
+    description: Annotated[str, Meta(description="What this choice means.")]
+    preview: Annotated[str | None, Meta(description="Code or a sketch to compare before choosing.")] = None
 
 
 class ChoiceInput(Struct, frozen=True, forbid_unknown_fields=True):
     question: Annotated[str, Meta(min_length=1)]
     header: Annotated[str, Meta(description="At most 12 characters.")]
     options: Annotated[list[Option], Meta(min_length=2, max_length=4)]
-    multiSelect: Annotated[bool, Meta(description="Several may be picked.")] = False
+    multiSelect: Annotated[bool, Meta(description="Allow several choices.")] = False
 
 
 class AskUserQuestionInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,11 +40,11 @@ def _check(input: AskUserQuestionInput, ctx: ToolContext) -> None:
     del ctx
     questions = [each.question for each in input.questions]
     if len(set(questions)) < len(questions):
-        raise ToolError("Two questions have the same text; give each its own.")
+        raise ToolError("Two questions have the same text; make each unique.")
     for each in input.questions:
         labels = [option.label for option in each.options]
         if len(set(labels)) < len(labels):
-            raise ToolError(f"Two options of {each.question[:100]!r} have the same label; give each its own.")
+            raise ToolError(f"Two options of {each.question[:100]!r} have the same label; make each unique.")
 
 
 @tool("AskUserQuestion", AskUserQuestionInput, read_only=True, parallel=lambda _: False, check=_check)

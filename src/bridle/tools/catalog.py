@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.tool import NO_TRAITS, Toolbox, ToolTraits
 
-Group = Literal["", "languages", "schedules", "tasks", "todos", "workflows"]
+Group = Literal["", "browser", "languages", "schedules", "tasks", "todos", "workflows"]
 """Tools that are offered together or not at all."""
 
 
@@ -35,8 +35,8 @@ class Listing(Struct, frozen=True):
     """Rarely used outside teams, whose members must look at what others have done."""
 
 
-_NO_APPROVAL = "no one can approve a plan. In plan mode your answer is the plan; else work without one."
-_NO_LIST = "no one follows a task list. Work without one."
+_NO_APPROVAL = "no one can approve a plan. In plan mode your answer is the plan; otherwise work without one."
+_NO_LIST = "no one follows a task list. Work without it."
 _MAIN = ToolTraits(agents="main")
 _FOR_ALL = ToolTraits(agents="any")
 _IN_TEAMS = ToolTraits(agents="team")
@@ -57,7 +57,7 @@ CATALOG: tuple[Listing, ...] = (
             kind="choice",
             agents="main",
             is_question=True,
-            missing="no one can answer. Take the most sensible reading and say which you took.",
+            missing="no one can answer. Choose the most sensible reading and state it.",
         ),
         needs_person=True,
     ),
@@ -73,6 +73,48 @@ CATALOG: tuple[Listing, ...] = (
             sample={"command": "echo hello", "description": "Say hello"},
         ),
         bare=True,
+    ),
+    Listing(
+        "BrowserAct",
+        "bridle.tools.browser.browser_act",
+        ToolTraits(kind="page", about="action", repeatable=True),
+        deferred=True,
+        group="browser",
+    ),
+    Listing(
+        "BrowserNavigate",
+        "bridle.tools.browser.browser_navigate",
+        ToolTraits(kind="browse", about="url", repeatable=True),
+        deferred=True,
+        group="browser",
+    ),
+    Listing(
+        "BrowserRead",
+        "bridle.tools.browser.browser_read",
+        ToolTraits(kind="page_view", about="what", repeatable=True),
+        deferred=True,
+        group="browser",
+    ),
+    Listing(
+        "BrowserScript",
+        "bridle.tools.browser.browser_script",
+        ToolTraits(kind="page", about="script"),
+        deferred=True,
+        group="browser",
+    ),
+    Listing(
+        "BrowserTabs",
+        "bridle.tools.browser.browser_tabs",
+        ToolTraits(about="action", repeatable=True),
+        deferred=True,
+        group="browser",
+    ),
+    Listing(
+        "BrowserUpload",
+        "bridle.tools.browser.browser_upload",
+        ToolTraits(kind="page", about="file_path"),
+        deferred=True,
+        group="browser",
     ),
     Listing("CronCreate", "bridle.tools.cron_create", _MAIN, deferred=True, group="schedules"),
     Listing("CronDelete", "bridle.tools.cron_delete", _MAIN, deferred=True, group="schedules"),

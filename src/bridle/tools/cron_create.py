@@ -12,19 +12,17 @@ class CronCreateInput(Struct, frozen=True, forbid_unknown_fields=True):
     cron: Annotated[
         str,
         Meta(
-            description="Five fields in local time: minute hour day-of-month month weekday, as `*/5 * * * *`."
+            description=(
+                "Five fields in local time: minute hour day-of-month month weekday, such as `*/5 * * * *`."
+            )
         ),
     ]
-    prompt: Annotated[
-        str, Meta(description="What is to be done each time; may call a skill that you may call.")
-    ]
-    recurring: Annotated[bool, Meta(description="True: at every such time. False: at the next one only.")] = (
-        True
-    )
+    prompt: Annotated[str, Meta(description="The prompt to run; it can call a skill.")]
+    recurring: Annotated[bool, Meta(description="true: every matching time; false: only the next.")] = True
     durable: Annotated[
         bool,
         Meta(
-            description="Keep it in .claude/scheduled_tasks.json beyond this session; only if the user asks."
+            description="Save it in .claude/scheduled_tasks.json for later sessions; only if the user asks."
         ),
     ] = False
 
@@ -42,10 +40,10 @@ async def TOOL(input: CronCreateInput, ctx: ToolContext) -> ToolOutput:
     made = await ctx.need(SCHEDULES).create(
         input.cron, input.prompt, recurring=input.recurring, durable=input.durable
     )
-    often = f"{made.words}, for seven days" if made.recurring else f"once, at the next time of {made.cron}"
-    lasts = "It is kept beyond this session." if made.durable else "It ends with this session."
+    often = f"{made.words}, for seven days" if made.recurring else f"once, at the next match of {made.cron}"
+    lasts = "It is saved for later sessions." if made.durable else "It ends with this session."
     return ToolOutput(
-        content=f"Scheduled as {made.id}: {often}. {lasts} CronDelete takes it back.",
+        content=f"Scheduled as {made.id}: {often}. {lasts} Cancel it with CronDelete.",
         data={
             "id": made.id,
             "humanSchedule": made.words,

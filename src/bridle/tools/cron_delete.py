@@ -9,7 +9,7 @@ from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
 class CronDeleteInput(Struct, frozen=True, forbid_unknown_fields=True):
-    id: Annotated[str, Meta(description="The ID that CronCreate gave.")]
+    id: Annotated[str, Meta(description="The ID from CronCreate.")]
 
 
 @tool(
@@ -22,4 +22,4 @@ class CronDeleteInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def TOOL(input: CronDeleteInput, ctx: ToolContext) -> ToolOutput:
     """Let a scheduled prompt come no more."""
     gone = await ctx.need(SCHEDULES).delete(input.id)
-    return ToolOutput(content=f"{gone.id} ({gone.words}) will not come any more.", data={"id": gone.id})
+    return ToolOutput(content=f"{gone.id} ({gone.words}) was deleted.", data={"id": gone.id})

@@ -39,5 +39,5 @@ async def TOOL(input: CronListInput, ctx: ToolContext) -> ToolOutput:
 def _line(each: Scheduled) -> str:
     kind = "recurring" if each.recurring else "once"
     kept = ", durable" if each.durable else ""
-    kept += "" if each.approved else ", not approved by the user: does not come"
+    kept += "" if each.approved else ", inactive: not approved by the user"
     return f"{each.id}: {each.words} ({kind}{kept}): {each.prompt[:_SHOWN]}"

@@ -13,11 +13,10 @@ USUAL_RESULTS = 5
 _MOST_LISTED = 6_000
 """Characters of names that one reminder may have."""
 _DESCRIPTION = (
-    "Find and load tools that are known by name only.\n\n"
-    '- "select:NotebookEdit,mcp__files__read" loads these tools; call them from the next step on\n'
-    '- "send message" lists tools that fit these words, best first; "+github issue" wants github in the '
-    "name\n\n"
-    "Search before you say that something cannot be done."
+    "Search for and load deferred tools.\n\n"
+    '- "select:NotebookEdit,mcp__files__read" loads these tools for the next step\n- "send message" '
+    'lists tools that match these words, best first; "+github issue" requires github in the name'
+    "\n\nSearch before you say that you cannot do something."
 )
 
 NEWS = f"# More tools\nLoad them with {SEARCH} before you call them:"
@@ -32,12 +31,12 @@ DEFINITION: ToolDefinition = {
         "properties": {
             "query": {
                 "type": "string",
-                "description": 'Words, or "select:" and the exact names with commas between them.',
+                "description": 'Search words, or "select:" and exact names, separated by commas.',
             },
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "How many tools to list.",
+                "description": "Maximum number of results.",
                 "default": USUAL_RESULTS,
             },
         },
@@ -47,12 +46,12 @@ DEFINITION: ToolDefinition = {
 
 CALL_DEFINITION: ToolDefinition = {
     "name": CALL,
-    "description": f"Call a tool that {SEARCH} has loaded and that is not in your list of tools.",
+    "description": f"Call a tool that {SEARCH} loaded and that is not in your tool list.",
     "input_schema": {
         "type": "object",
         "properties": {
             "name": {"type": "string", "description": "The tool."},
-            "input": {"type": "object", "description": "What the tool takes."},
+            "input": {"type": "object", "description": "The tool's input."},
         },
         "required": ["name", "input"],
     },
@@ -80,7 +79,7 @@ def listing(names: Sequence[str]) -> str:
     short = "\n".join(lines)
     if len(short) > _MOST_LISTED:
         short = short[:_MOST_LISTED].rpartition("\n")[0] + "\n…"
-    return f"{short}\n(too many to name; search for what you need)"
+    return f"{short}\n(list truncated; search for what you need)"
 
 
 def listed_before(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -15,4 +15,4 @@ async def TOOL(input: EndConversationInput, ctx: ToolContext) -> ToolOutput:
     """End the conversation after this turn."""
     del input
     ctx.need(LEAVE)()
-    return ToolOutput(content="The conversation ends with this turn.", data={"ended": True})
+    return ToolOutput(content="The conversation ends after this turn.", data={"ended": True})

@@ -16,9 +16,9 @@ async def enter_plan_mode(input: EnterPlanModeInput, ctx: ToolContext) -> ToolOu
     del input
     planning = ctx.need(PLANNING)
     if planning.active:
-        return ToolOutput(content="You are planning already.", data={"message": "already planning"})
+        return ToolOutput(content="Plan mode is already on.", data={"message": "already planning"})
     rules = planning.enter()
-    return ToolOutput(content=rules, data={"message": "The session is in plan mode.", "planMode": rules})
+    return ToolOutput(content=rules, data={"message": "Plan mode is on.", "planMode": rules})
 
 
 TOOL = enter_plan_mode

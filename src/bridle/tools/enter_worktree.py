@@ -14,11 +14,11 @@ from bridle.types.workspace import Workspace
 class EnterWorktreeInput(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[
         str | None,
-        Meta(description="A name for the new work tree: letters, digits, dot, _ and -."),
+        Meta(description="A name for the new worktree: letters, digits, dot, _ and -."),
     ] = None
     path: Annotated[
         str | None,
-        Meta(description="A work tree of this repository that exists, instead of a new one."),
+        Meta(description="An existing worktree of this repository, instead of a new one."),
     ] = None
 
 
@@ -28,10 +28,10 @@ def _access(input: EnterWorktreeInput, workspace: Workspace) -> Access:
 
 def _check(input: EnterWorktreeInput, ctx: ToolContext) -> None:
     if input.name is not None and input.path is not None:
-        raise ToolError("Give a name for a new work tree or the path of one that exists, not both.")
+        raise ToolError("Give the name of a new worktree or the path of an existing one, not both.")
     if ctx.workspace.worktree is not None:
         raise ToolError(
-            f"The session is in the work tree {ctx.workspace.worktree.path} already: leave it first."
+            f"The session is already in the worktree {ctx.workspace.worktree.path}: leave it first."
         )
 
 
@@ -48,8 +48,8 @@ async def enter_worktree(input: EnterWorktreeInput, ctx: ToolContext) -> ToolOut
     visit, notes = await ctx.need(WORKTREES).enter(name=input.name, path=input.path)
     branch = "" if visit.branch is None else f" on the branch {visit.branch}"
     message = (
-        f"The session works in {visit.path}{branch} now. Paths seen before lie in {visit.start}: "
-        "use those below the new folder, and read files again before you change them."
+        f"The session now works in {visit.path}{branch}. Earlier paths are in {visit.start}: use the "
+        "matching paths in the new folder, and read files again before you change them."
     )
     return ToolOutput(
         content="\n".join((message, *notes)),

@@ -21,7 +21,7 @@ class AllowedPrompt(Struct, frozen=True):
 class ExitPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
     allowedPrompts: Annotated[
         list[AllowedPrompt] | None,
-        Meta(description="What will have to be run, as narrowly as the plan allows, to be approved with it."),
+        Meta(description="Actions to approve with the plan, as narrow as possible."),
     ] = None
     plan: Annotated[str | None, UNLISTED] = None
     planFilePath: Annotated[str | None, UNLISTED] = None
@@ -31,7 +31,7 @@ def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:
     planning = ctx.need(PLANNING)
     # An approval that chooses the next mode comes with the plan and has ended plan mode already.
     if not planning.active and input.plan is None:
-        raise ToolError("You are not in plan mode, so there is nothing to leave; continue with the work.")
+        raise ToolError("Plan mode is not on; continue with the work.")
     if planning.read() is None:
         raise ToolError(f"There is no plan yet: write it to {planning.path} first.")
 
@@ -46,11 +46,12 @@ async def exit_plan_mode(input: ExitPlanModeInput, ctx: ToolContext) -> ToolOutp
         plan = input.plan.strip()[:_LARGEST]
         _save(plan, planning)
     mode = await planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
-    how = "with changes of their own" if edited else "as it is"
+    how = "with changes" if edited else "as it is"
     text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
     return ToolOutput(
         content=f"The user approved the plan {how}. You may make changes now (mode {mode}). Carry it out, "
-        f"with a task list if it has more than a few steps. It is kept in {planning.path}.\n\n{text}",
+        "with a task list if it has more than a few steps. It is saved in "
+        f"{planning.path}.\n\n{text}",
         data={"plan": plan, "filePath": planning.path, "isAgent": False, "planWasEdited": edited,
               "planMode": "# Plan mode has ended"},
     )  # fmt: skip
@@ -60,7 +61,7 @@ def _save(plan: str, planning: Planning) -> None:
     try:
         planning.write(plan)
     except OSError as error:
-        raise ToolError(f"The edited plan cannot be saved to {planning.path}: {error.strerror}.") from error
+        raise ToolError(f"Could not save the edited plan to {planning.path}: {error.strerror}.") from error
 
 
 TOOL = exit_plan_mode

@@ -12,11 +12,11 @@ from bridle.types.tool import ToolContext, ToolOutput, tool
 class ExitWorktreeInput(Struct, frozen=True, forbid_unknown_fields=True):
     action: Annotated[
         Literal["keep", "remove"],
-        Meta(description="keep leaves the folder and its branch as they are; remove deletes both."),
+        Meta(description="keep: leave the folder and branch; remove: delete both."),
     ]
     discard_changes: Annotated[
         bool,
-        Meta(description="Remove it with work that is nowhere else. Only after the user has agreed."),
+        Meta(description="Also discard unmerged work. Only after the user agrees."),
     ] = False
 
 
@@ -26,9 +26,9 @@ def _subject(input: ExitWorktreeInput) -> str:
 
 def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
     if ctx.workspace.worktree is None:
-        raise ToolError("The session has not entered a work tree, so there is none to leave.")
+        raise ToolError("The session is not in a worktree.")
     if input.discard_changes and input.action == "keep":
-        raise ToolError("discard_changes goes with the action remove only.")
+        raise ToolError("discard_changes only works with the action remove.")
 
 
 @tool(
@@ -43,8 +43,8 @@ async def exit_worktree(input: ExitWorktreeInput, ctx: ToolContext) -> ToolOutpu
     visit, gone = await ctx.need(WORKTREES).leave(
         remove=input.action == "remove", discard=input.discard_changes
     )
-    fate = "was removed" if gone else "is still there"
-    message = f"The session is back in {visit.cwd}. The work tree {visit.path} {fate}."
+    fate = "was removed" if gone else "was kept"
+    message = f"The session is back in {visit.cwd}. The worktree {visit.path} {fate}."
     data = {
         "action": "remove" if gone else "keep",
         "originalCwd": visit.cwd,

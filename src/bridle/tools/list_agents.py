@@ -23,9 +23,9 @@ async def TOOL(input: ListAgentsInput, ctx: ToolContext) -> ToolOutput:
     # The newest agents are the ones that matter.
     lines = [_line(each) for each in found[-_MOST:]]
     if len(found) > _MOST:
-        lines.insert(0, f"({len(found) - _MOST} older ones are left out)")
+        lines.insert(0, f"({len(found) - _MOST} older agents omitted)")
     return ToolOutput(
-        content="\n".join(lines) or "No agents: start one with Agent.",
+        content="\n".join(lines) or "No agents. Start one with Agent.",
         data={"agents": [_data(each) for each in found[-_MOST:]]},
     )
 

@@ -11,11 +11,11 @@ from bridle.types.workspace import Workspace
 
 
 class LspInput(Struct, frozen=True, forbid_unknown_fields=True):
-    operation: Annotated[Operation, Meta(description="What to ask.")]
-    filePath: Annotated[str, Meta(description="The file that the question is about, or one of its language.")]
-    line: Annotated[int, Meta(description="The line, as Read numbers it, from 1.", ge=1)] = 1
-    character: Annotated[int, Meta(description="The character in the line, from 1.", ge=1)] = 1
-    query: Annotated[str, Meta(description="For workspaceSymbol: the name, or a part of it.")] = ""
+    operation: Annotated[Operation, Meta(description="The query.")]
+    filePath: Annotated[str, Meta(description="The file to query, or any file in its language.")]
+    line: Annotated[int, Meta(description="Line, from 1.", ge=1)] = 1
+    character: Annotated[int, Meta(description="Character in the line, from 1.", ge=1)] = 1
+    query: Annotated[str, Meta(description="For workspaceSymbol: the name or part of it.")] = ""
 
 
 def _access(input: LspInput, workspace: Workspace) -> Access:

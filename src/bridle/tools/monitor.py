@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bridle.host.shell import command_line, find_bash, shell_environment
+from bridle.tools.shell.setup import setup_for
 from bridle.types.errors import ToolError
 from bridle.types.sandbox import OUT_OF_SANDBOX
 from bridle.types.services.monitors import MONITORS, Watch, WatchedCommand, WatchedSocket
@@ -18,32 +19,30 @@ _LEAST_MS = 1_000
 
 class SocketInput(Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(description="ws:// or wss:// address.")]
-    protocols: Annotated[Sequence[str] | None, Meta(description="Subprotocols to ask for.")] = None
+    protocols: Annotated[Sequence[str] | None, Meta(description="Subprotocols to request.")] = None
 
 
 class MonitorInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     command: Annotated[
         str | None, Meta(description="A shell command; each line on its standard output is an event.")
     ] = None
-    ws: Annotated[SocketInput | None, Meta(description="A web socket instead; each message is an event.")] = (
-        None
-    )
-    description: Annotated[str, Meta(description="What is watched, in a few words for the person watching.")]
+    ws: Annotated[SocketInput | None, Meta(description="Or a WebSocket; each message is an event.")] = None
+    description: Annotated[str, Meta(description="What you watch, in a few words for the user.")]
     timeout_ms: Annotated[
-        int | None, Meta(description="How long to watch: 300000 unless given, at most 1800000.")
+        int | None, Meta(description="How long to watch: default 300000, at most 1800000.")
     ] = None
-    persistent: Annotated[bool, Meta(description="Watch for as long as is allowed.")] = False
+    persistent: Annotated[bool, Meta(description="Watch for the maximum time.")] = False
 
 
 def _check(input: MonitorInput, ctx: ToolContext) -> None:
     if (input.command is None) == (input.ws is None):
-        raise ToolError("Give a command or a web socket, one of them.")
+        raise ToolError("Give either a command or a WebSocket.")
     if input.command is not None and (not input.command.strip() or "\0" in input.command):
-        raise ToolError("The command is empty or has a NUL character in it.")
+        raise ToolError("The command is empty or contains a NUL character.")
     if input.ws is not None and not input.ws.url.startswith(("ws://", "wss://")):
-        raise ToolError("The address of a web socket begins with ws:// or wss://.")
+        raise ToolError("A WebSocket address begins with ws:// or wss://.")
     if is_on(ctx.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
-        raise ToolError("Background tasks are turned off here: run the command with Bash and wait for it.")
+        raise ToolError("Background tasks are disabled: run the command with Bash and wait for it.")
 
 
 def _subject(input: MonitorInput) -> str:
@@ -72,8 +71,9 @@ async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
         )
     )
     text = (
-        f"Monitor {task.id} runs for at most {seconds:g} s. You are notified of its output; continue with "
-        f"other work or end your turn. All its output is in {task.output_file}; TaskStop ends it."
+        f"Monitor {task.id} runs for at most {seconds:g} s. You will be notified of its output; "
+        f"continue with other work or end your turn. Full output: {task.output_file}. Stop it with "
+        "TaskStop."
     )
     return ToolOutput(
         content=text,
@@ -86,17 +86,16 @@ def _source(input: MonitorInput, ctx: ToolContext) -> WatchedCommand | WatchedSo
         return WatchedSocket(url=input.ws.url, protocols=tuple(input.ws.protocols or ()))
     command = input.command or ""
     if (bash := find_bash(ctx.env)) is None:
-        raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
-    before = ctx.env.get("CLAUDE_ENV_FILE") or None
+        raise ToolError("bash not found: install it or set CLAUDE_CODE_SHELL to its path.")
     env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
     if ctx.permit.sandbox is None or not ctx.permit.sandbox.covers(command):
         if ctx.permit.confined:
             raise ToolError(OUT_OF_SANDBOX)
-        argv = command_line(bash, command, before=before, judged=ctx.permit.view is not None)
+        argv = command_line(bash, command, judged=ctx.permit.view is not None, setup=setup_for(ctx))
         return WatchedCommand(
             argv=argv, cwd=ctx.cwd, env=env, command=command, view=ctx.permit.view, refused=ctx.permit.refused
         )
-    argv = command_line(bash, command, before=before)
+    argv = command_line(bash, command, setup=setup_for(ctx))
     confined = ctx.permit.sandbox.confine(argv, cwd=ctx.cwd, env=env)
     return WatchedCommand(
         argv=confined.argv, cwd=ctx.cwd, env=confined.env, pass_fds=confined.pass_fds, command=command

@@ -13,7 +13,7 @@ _MOST = 200
 
 class PushNotificationInput(Struct, frozen=True, forbid_unknown_fields=True):
     message: Annotated[
-        str, Meta(description="One line, below 200 characters: what happened and what it needs.")
+        str, Meta(description="One line under 200 characters: what happened and what you need.")
     ]
     status: Annotated[Literal["proactive"], Meta(description="Always proactive.")] = "proactive"
 
@@ -21,7 +21,7 @@ class PushNotificationInput(Struct, frozen=True, forbid_unknown_fields=True):
 def _check(input: PushNotificationInput, ctx: ToolContext) -> None:
     del ctx
     if not input.message.strip() or len(input.message) >= _MOST:
-        raise ToolError(f"The message must have between 1 and {_MOST - 1} characters.")
+        raise ToolError(f"The message must have 1 to {_MOST - 1} characters.")
 
 
 @tool(
@@ -37,6 +37,6 @@ async def TOOL(input: PushNotificationInput, ctx: ToolContext) -> ToolOutput:
     message = " ".join(input.message.split())
     ctx.need(ANNOUNCE)(message)
     return ToolOutput(
-        content="The notification is on its way: to the terminal, the host program and notification hooks.",
+        content="Notification sent to the terminal, the host program and notification hooks.",
         data={"message": message, "sent": True},
     )

@@ -11,15 +11,15 @@ _MOST = 32
 
 
 class Finding(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    file: Annotated[str, Meta(description="Where it is.")]
-    line: Annotated[int | None, Meta(description="The line, from 1.")] = None
+    file: Annotated[str, Meta(description="File path.")]
+    line: Annotated[int | None, Meta(description="Line, from 1.")] = None
     summary: Annotated[str, Meta(description="What is wrong, in one sentence.")]
-    failure_scenario: Annotated[str, Meta(description="What happens because of it, with real values.")]
-    short_summary: Annotated[str | None, Meta(description="The same in a few words.")] = None
+    failure_scenario: Annotated[str, Meta(description="What goes wrong, with concrete values.")]
+    short_summary: Annotated[str | None, Meta(description="Short title.")] = None
     category: Annotated[str | None, Meta(description="Such as correctness, security, simplification.")] = None
-    verdict: Annotated[Literal["CONFIRMED", "PLAUSIBLE"] | None, Meta(description="How sure it is.")] = None
+    verdict: Annotated[Literal["CONFIRMED", "PLAUSIBLE"] | None, Meta(description="Confidence.")] = None
     outcome: Annotated[
-        Literal["fixed", "skipped", "no_change_needed"] | None, Meta(description="What was done about it.")
+        Literal["fixed", "skipped", "no_change_needed"] | None, Meta(description="What you did about it.")
     ] = None
 
 
@@ -27,7 +27,7 @@ class ReportFindingsInput(Struct, frozen=True, forbid_unknown_fields=True, kw_on
     level: Annotated[str | None, Meta(description="How thorough the review was.")] = None
     findings: Annotated[
         Sequence[Finding],
-        Meta(description="The worst first; empty when nothing was found.", max_length=_MOST),
+        Meta(description="Worst first; empty if none.", max_length=_MOST),
     ]
 
 
@@ -37,6 +37,9 @@ async def TOOL(input: ReportFindingsInput, ctx: ToolContext) -> ToolOutput:
     del ctx
     count = len(input.findings)
     return ToolOutput(
-        content=f"{count} findings are reported; the user sees them. Do not repeat them in full.",
+        content=(
+            f"Reported {count} finding{'' if count == 1 else 's'}; the user sees them. Do not repeat "
+            "them in full."
+        ),
         data={"level": input.level, "findings": to_builtins(input.findings), "count": count},
     )

@@ -12,16 +12,10 @@ _LEAST, _MOST = 60, 3600
 
 
 class ScheduleWakeupInput(Struct, frozen=True, forbid_unknown_fields=True):
-    delaySeconds: Annotated[
-        float | None, Meta(description="Seconds until then: 60 to 3600; others are brought into this range.")
-    ] = None
-    reason: Annotated[str | None, Meta(description="Why then, in one sentence for the person watching.")] = (
-        None
-    )
-    prompt: Annotated[str | None, Meta(description="What is to be done then.")] = None
-    stop: Annotated[bool, Meta(description="Give up the wakeup that was planned; no other field then.")] = (
-        False
-    )
+    delaySeconds: Annotated[float | None, Meta(description="Seconds to wait, clamped to 60 to 3600.")] = None
+    reason: Annotated[str | None, Meta(description="The reason, in one sentence for the user.")] = None
+    prompt: Annotated[str | None, Meta(description="The prompt to run then.")] = None
+    stop: Annotated[bool, Meta(description="Cancel the planned wakeup; no other field.")] = False
 
 
 def _check(input: ScheduleWakeupInput, ctx: ToolContext) -> None:
@@ -44,7 +38,7 @@ async def TOOL(input: ScheduleWakeupInput, ctx: ToolContext) -> ToolOutput:
     """End the turn now and take the work up again after a while."""
     if input.stop:
         before = ctx.need(SCHEDULES).stop_waking()
-        said = "No wakeup was planned." if before is None else "The planned wakeup is given up."
+        said = "No wakeup is planned." if before is None else "Canceled the planned wakeup."
         return ToolOutput(content=said, data={"stopped": before is not None})
     asked = input.delaySeconds or 0.0
     seconds = min(max(asked, _LEAST), _MOST)

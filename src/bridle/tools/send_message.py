@@ -8,9 +8,9 @@ from bridle.types.services.messages import MESSAGES, Delivery
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _WORDS = {
-    "delivered": "delivered; it is read at the next step",
-    "resumed": "woken by it, with all it knew before; a note will bring the report",
-    "sent": "handed to the other session",
+    "delivered": "delivered; the agent reads it at its next step",
+    "resumed": "resumed with its context; you will be notified with its report",
+    "sent": "delivered to the other session",
 }
 
 
@@ -18,10 +18,12 @@ class SendMessageInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     to: Annotated[
         str,
         Meta(
-            description="An agent's name or id, main, * for all at work; a session's uds:PATH or remote:NAME."
+            description=(
+                "An agent's name or id, main, * for all running; a session's uds:PATH or remote:NAME."
+            )
         ),
     ]
-    message: Annotated[str, Meta(description="What to say; the receiver knows nothing else of it.")]
+    message: Annotated[str, Meta(description="The message; the receiver sees nothing else.")]
     summary: Annotated[str | None, Meta(description="The message in five to ten words.")] = None
     notify_when_idle: Annotated[bool | None, Meta(description="Notify you when the receiver is idle.")] = None
 

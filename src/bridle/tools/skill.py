@@ -9,8 +9,8 @@ from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
 class SkillInput(Struct, frozen=True, forbid_unknown_fields=True):
-    skill: Annotated[str, Meta(min_length=1, description="Its name as listed.")]
-    args: Annotated[str | None, Meta(description="What a user would type after the name.")] = None
+    skill: Annotated[str, Meta(min_length=1, description="The listed name.")]
+    args: Annotated[str | None, Meta(description="Arguments, as typed after the name.")] = None
 
 
 def _name(input: SkillInput) -> str:
@@ -31,5 +31,5 @@ async def TOOL(input: SkillInput, ctx: ToolContext) -> ToolOutput:
     if used.model is not None:
         data["model"] = used.model
     return ToolOutput(
-        content=f"The skill {used.name} is loaded: follow its text below.", data=data, beside=(used.text,)
+        content=f"Loaded the skill {used.name}. Follow its text below.", data=data, beside=(used.text,)
     )

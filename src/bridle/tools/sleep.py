@@ -11,7 +11,7 @@ _MOST = 3600
 
 
 class SleepInput(Struct, frozen=True, forbid_unknown_fields=True):
-    seconds: Annotated[float, Meta(description="How long to wait at most: up to 3600.", gt=0, le=_MOST)]
+    seconds: Annotated[float, Meta(description="Maximum time to wait, up to 3600.", gt=0, le=_MOST)]
 
 
 @tool("Sleep", SleepInput, subject=lambda input: f"{input.seconds:g}", read_only=True)
@@ -22,5 +22,5 @@ async def TOOL(input: SleepInput, ctx: ToolContext) -> ToolOutput:
     seconds = waited if waited is not None else input.seconds
     said = f"Waited {seconds:.0f} s."
     if early:
-        said += " A message arrived: end your turn, or continue, and you will see it."
+        said += " A message arrived; you see it at the next step."
     return ToolOutput(content=said, data={"seconds": seconds, "interrupted": early})

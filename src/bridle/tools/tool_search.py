@@ -22,9 +22,9 @@ _MOST_SHOWN = 40_000
 
 class SearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[
-        str, Meta(description='Words, or "select:" and the exact names with commas between them.')
+        str, Meta(description='Search words, or "select:" and exact names, separated by commas.')
     ]
-    max_results: Annotated[int, Meta(description="How many tools to list.", ge=1)] = USUAL_RESULTS
+    max_results: Annotated[int, Meta(description="Maximum number of results.", ge=1)] = USUAL_RESULTS
 
 
 class CallInput(Struct, frozen=True):
@@ -79,7 +79,7 @@ def find(query: str, findable: Sequence[Findable], *, limit: int) -> list[Findab
     """
     query = query.strip()
     if not query:
-        raise ToolError("query must name tools or have words to look for.")
+        raise ToolError("The query is empty: give tool names or search words.")
     if query.lower().startswith("select:"):
         names = [name.strip() for name in query[7:].split(",") if name.strip()]
         known = {each.name.lower(): each for each in findable}
@@ -157,7 +157,7 @@ def _loaded(found: Sequence[Findable], shown: Mapping[str, ToolDefinition]) -> l
     head = f'Loaded. Call them with {CALL}, as in {{"name": "{first}", "input": {{…}}}}:'
     texts = [head, *(_described(definition) for definition in shown.values())]
     if left := [each.name for each in found if each.name not in shown]:
-        texts.append(f"Not loaded, because it would be too much at once: {', '.join(left)}.")
+        texts.append(f"Not loaded (too many at once): {', '.join(left)}.")
     references: list[ResultContent] = [{"type": "tool_reference", "tool_name": name} for name in shown]
     return [text_block("\n\n".join(texts)), *references]
 
@@ -172,10 +172,10 @@ def _told(query: str, found: Sequence[Findable], total: int, late: tuple[str, ..
     if found:
         lines = [f"- {each.name}: {_first(each.description)}".rstrip(": ") for each in found]
         names = ",".join(each.name for each in found[:2])
-        return "\n".join((f'Not loaded yet; load what you need, as in "select:{names}":', *lines))
-    text = f"No tool fits {query[:200]!r}; {total} were searched."
+        return "\n".join((f'Not loaded yet; load what you need with "select:{names}":', *lines))
+    text = f"No tool matches {query[:200]!r}; {total} were searched."
     if late:
-        text += f" Still being connected, so try again later: {', '.join(late)[:500]}."
+        text += f" Still connecting, try again later: {', '.join(late)[:500]}."
     return text
 
 
@@ -201,4 +201,4 @@ def hinted(each: Tool) -> Tool:
 
 
 def _hint(name: str) -> str:
-    return f' You have not seen what {name} takes: {SEARCH} with the query "select:{name}" shows it.'
+    return f' Load the schema of {name} first: call {SEARCH} with the query "select:{name}".'

@@ -24,12 +24,12 @@ class WorkflowInput(
     script: Annotated[
         str | None, Meta(description="The script; its first statement is export const meta.")
     ] = None
-    name: Annotated[str | None, Meta(description="Instead: a saved workflow.")] = None
-    path: Annotated[str | None, Meta(description="Instead: a file with the script.")] = None
+    name: Annotated[str | None, Meta(description="Or the name of a saved workflow.")] = None
+    path: Annotated[str | None, Meta(description="Or a script file.")] = None
     args: Annotated[Any, Meta(description="JSON for the script's args.")] = None
     resume: Annotated[
         str | None,
-        Meta(description="A run to continue: what it has finished is not done again. Alone: its own script."),
+        Meta(description="A run to resume; finished calls are reused. Alone: reruns its own script."),
     ] = None
 
 
@@ -46,7 +46,7 @@ def _check(input: WorkflowInput, ctx: ToolContext) -> None:
     del ctx
     named = [each for each in (input.script, input.name, input.path) if each and each.strip()]
     if len(named) > 1:
-        raise ToolError("Give one of script, name and scriptPath, not several.")
+        raise ToolError("Give only one of script, name and scriptPath.")
     if not named and not input.resume:
         raise ToolError("Give a script, the name of a saved workflow, or a scriptPath.")
     if len(input.script or "") > _LARGEST_SCRIPT:
@@ -85,7 +85,7 @@ async def _awaited(launched: Launched, ctx: ToolContext) -> ToolOutput:
         await tasks.stop(launched.run_id)
         raise
     if task.result is None:
-        raise ToolError(task.error or "The run was stopped before it had a result.")
+        raise ToolError(task.error or "The run was stopped before it returned a result.")
     return ToolOutput(content=task.result, data={**_data(launched), "status": "completed"})
 
 
@@ -97,13 +97,14 @@ def _arguments(given: Any) -> Any:
 
 
 def _told(launched: Launched) -> str:
-    known = f" {launched.known} results are known from before." if launched.known else ""
+    known = f" Reused results: {launched.known}." if launched.known else ""
     return (
-        f"The workflow {launched.name} runs in the background. runId and task id: {launched.run_id}.{known}\n"
-        f"Script: {launched.script_path}\nProgress: {launched.output_file}\n"
-        "You are notified with its result; until then work on something else, or end your turn. Do not do "
-        "its work yourself and do not guess its result. TaskStop ends it. To change it, edit the script and "
-        f"call Workflow with scriptPath and resumeFromRunId {launched.run_id}: what is unchanged is kept."
+        f"The workflow {launched.name} runs in the background. runId and task id: "
+        f"{launched.run_id}.{known}\nScript: {launched.script_path}\nProgress: "
+        f"{launched.output_file}\nYou will be notified with its result; until then work on something "
+        "else, or end your turn. Do not do its work yourself and do not guess its result. Stop it with "
+        "TaskStop. To change it, edit the script and call Workflow with scriptPath and resumeFromRunId "
+        f"{launched.run_id}: unchanged calls are reused."
     )
 
 

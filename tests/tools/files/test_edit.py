@@ -88,7 +88,7 @@ async def test_text_that_is_not_there_is_an_error_that_shows_the_nearest_line(tm
 
     with pytest.raises(ToolError, match=r"not found.*line 1.*def alpha"):
         await edit(ctx, path, "def alphas():", "def beta():")
-    with pytest.raises(ToolError, match=r"not found.*Line 2 begins alike"):
+    with pytest.raises(ToolError, match=r"not found.*Line 2 begins the same"):
         await edit(ctx, path, "  return 1\n  pass", "return 2")
     with pytest.raises(ToolError, match=r"not found.*line numbers"):
         await edit(ctx, path, "1\tdef alpha():", "def beta():")
@@ -99,7 +99,7 @@ async def test_text_that_is_not_there_is_an_error_that_shows_the_nearest_line(tm
 async def test_no_change_is_an_error(tmp_path: Path):
     ctx, path = await opened(tmp_path, "same\n")
 
-    with pytest.raises(ToolError, match="no change"):
+    with pytest.raises(ToolError, match="Nothing to change"):
         await edit(ctx, path, "same", "same")
 
 
@@ -165,7 +165,7 @@ async def test_foreign_changes_elsewhere_are_kept(tmp_path: Path):
     output = await edit(ctx, path, "two", "2")
 
     assert path.read_text() == "ONE\n2\nthree\n"
-    assert "someone else" in str(output.content)
+    assert "which changed since" in str(output.content)
     with pytest.raises(ToolError, match="part"):
         WRITE.check(WriteInput(file_path=str(path), content=""), ctx)
 

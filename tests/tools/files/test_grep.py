@@ -15,7 +15,7 @@ from tests.fakes.processes import eventually, is_running, read_number
 from tests.fakes.tool_context import FakeTasks, make_context
 
 STAND_IN = {"PATH": "/nowhere", "USE_BUILTIN_RIPGREP": "0"}
-NOTE = "\n\n(ripgrep is not installed, so files that git ignores were searched too.)"
+NOTE = "\n\n(ripgrep is not installed; git-ignored files were searched too.)"
 either = pytest.mark.parametrize("env", [{}, STAND_IN], ids=["ripgrep", "stand-in"])
 
 
@@ -220,7 +220,7 @@ async def test_results_come_in_pages(tmp_path: Path):
     whole = await grep(tmp_path, pattern="foo", output_mode="content", head_limit=0)
     assert (whole.data["numLines"], "appliedLimit" in whole.data) == (300, False)
     beyond = await grep(tmp_path, pattern="foo", output_mode="content", offset=999)
-    assert "only 300 lines" in str(beyond.content)
+    assert "Only 300 lines" in str(beyond.content)
 
 
 async def test_a_searcher_that_never_ends_is_ended_with_the_call(tmp_path: Path):

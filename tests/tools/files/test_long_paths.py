@@ -44,7 +44,7 @@ async def test_files_elsewhere_are_listed_below_their_folder(tmp_path: Path):
     counted = await _call(GREP, context, pattern="import", path=str(other), output_mode="count")
     for output in (globbed, found, counted):
         text = _text(output)
-        assert text.count(str(other)) == 1 and f"In {other}/ (join it with each path):" in text
+        assert text.count(str(other)) == 1 and f"Relative to {other}/:" in text
         assert "part0/file0.py" in text and "part1/file3.py" in text
     assert min(globbed.data["filenames"]) == str(other / "part0" / "file0.py")
     assert _text(found).startswith("Found 5 files\n")

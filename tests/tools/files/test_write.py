@@ -38,6 +38,7 @@ async def test_a_new_file_is_created_with_its_directories(tmp_path: Path):
         "content": "hällo\n",
         "structuredPatch": [],
         "originalFile": None,
+        "userModified": False,
     }
 
 
@@ -76,6 +77,7 @@ async def test_a_file_that_was_read_is_replaced_and_the_difference_reported(tmp_
             }
         ],
         "originalFile": "one\ntwo\nthree\n",
+        "userModified": False,
     }
 
 

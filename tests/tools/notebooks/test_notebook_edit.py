@@ -155,7 +155,7 @@ async def test_an_unknown_cell_is_an_error_that_names_the_cells(tmp_path: Path):
 async def test_what_is_missing_is_named(tmp_path: Path, options: dict[str, Any]):
     ctx, _ = await opened(tmp_path)
 
-    with pytest.raises(ToolError, match="is needed"):
+    with pytest.raises(ToolError, match="requires"):
         await edit(ctx, "x", **options)
 
 

@@ -125,9 +125,9 @@ async def test_a_deleted_task_leaves_no_trace_and_its_number_is_not_used_again(d
 async def test_an_unknown_task_is_answered_with_the_known_ones(desk: Desk):
     await desk.create("one")
     for unknown in ("7", "../1", "x", "0", ""):
-        with pytest.raises(ToolError, match="Known tasks: 1"):
+        with pytest.raises(ToolError, match="Tasks: 1"):
             await desk.get(unknown)
-        with pytest.raises(ToolError, match="Known tasks: 1"):
+        with pytest.raises(ToolError, match="Tasks: 1"):
             await desk.update(unknown, status="completed")
 
 

@@ -93,5 +93,5 @@ async def test_an_unknown_id_is_answered_with_the_known_ones(room: Room):
 
 
 async def test_without_tasks_the_error_says_so(tmp_path: Path):
-    with pytest.raises(ToolError, match="No background task"):
+    with pytest.raises(ToolError, match="no background tasks"):
         await TOOL.run(TaskOutputInput(task_id="b0"), make_context(tmp_path, tasks=FakeTasks()))

@@ -11,6 +11,7 @@ from bridle.tools.web import pages as web_pages
 from bridle.tools.web.web_fetch import TOOL, WebFetchInput
 from bridle.types.block import AssistantMessage
 from bridle.types.errors import ProviderError, ToolError
+from bridle.types.permission import Permit
 from bridle.types.tool import Consultation
 from tests.fakes.tool_context import make_context
 from tests.fakes.web_reader import LOCAL, FakeReader, fetch
@@ -261,3 +262,26 @@ def test_it_reads_only_and_is_ruled_by_the_host():
 def test_an_address_that_may_not_be_fetched_is_refused_before_anybody_is_asked(tmp_path: Path):
     with pytest.raises(ToolError):
         TOOL.check(WebFetchInput("file:///etc/passwd", "?"), make_context(tmp_path))
+
+
+async def test_a_host_of_this_machine_is_reached_when_a_rule_or_a_person_named_it_and_never_from_the_cache(
+    tmp_path: Path,
+):
+    """S45"""
+    async with FakeWeb() as web:
+        env = {"NO_PROXY": "*"}
+        for expected in ("one", "two"):
+            web.pages["/"] = Reply(expected.encode())
+            reader = FakeReader()
+            context = make_context(
+                tmp_path, env=env, consult=reader, storage=str(tmp_path / "s"), permit=Permit(local_host=True)
+            )
+            await TOOL.run(WebFetchInput(url=web.url("/"), prompt="?"), context)
+            assert reader.page == expected
+        refused = make_context(tmp_path, env=env, storage=str(tmp_path / "s"))
+        with pytest.raises(ToolError, match=r"WebFetch\(domain:127\.0\.0\.1\)"):
+            await TOOL.run(WebFetchInput(url=web.url("/"), prompt="?"), refused)
+        metadata = WebFetchInput(url="http://169.254.169.254/latest/", prompt="?")
+        held = make_context(tmp_path, env=env, storage=str(tmp_path / "s"), permit=Permit(local_host=True))
+        with pytest.raises(ToolError, match="not public"):
+            await TOOL.run(metadata, held)

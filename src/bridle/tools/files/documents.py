@@ -20,7 +20,7 @@ def show_image(path: str, data: bytes, kind: ImageKind) -> ToolOutput:
         ToolError: it is damaged or too large.
     """
     if len(data) > MOST_IMAGE_BYTES:
-        raise ToolError(f"{path} is too large for an image to be shown; make a smaller copy and read that.")
+        raise ToolError(f"{path} is too large to show; make a smaller copy and read that.")
     picture = images.fit(data, kind)
     content: list[ResultContent] = [picture.block()]
     if picture.resized:
@@ -60,7 +60,7 @@ def show_pdf(path: str, file: BinaryIO, *, pages: str | None, most_chars: int) -
             "startLine": 1,
             "totalLines": lines,
         }
-        text = f"{note} They are too large to show, so this is their text.\n{excerpt.text}"
+        text = f"{note} They are too large to show as pages; this is their text.\n{excerpt.text}"
         return ToolOutput(content=text, data={"type": "text", "file": text_file})
     encoded = base64.b64encode(excerpt.data).decode("ascii")
     source = {"type": "base64", "media_type": "application/pdf", "data": encoded}

@@ -83,7 +83,7 @@ TOOL = edit
 
 def _require_sense(input: EditInput, path: str) -> None:
     if input.old_string == input.new_string:
-        raise ToolError("There is no change to make: old_string and new_string are the same.")
+        raise ToolError("Nothing to change: old_string and new_string are the same.")
     if path.endswith(".ipynb"):
         raise ToolError(f"{path} is a notebook. Change its cells with NotebookEdit.")
 
@@ -128,7 +128,7 @@ def _plan(input: EditInput, location: Location, workspace: Workspace, state: Fil
         raise ToolError(f"old_string was not found in {path}.{hint(file.text, input.old_string)}")
     after = replace(file, found)
     if after.raw == file.raw:
-        raise ToolError(f"There is no change to make: {path} already reads like this.")
+        raise ToolError(f"Nothing to change: {path} already contains this text.")
     first = found.changes[0]
     partial = state.partial or foreign
     return _Plan(
@@ -170,7 +170,7 @@ def _report(input: EditInput, path: str, plan: _Plan, *, cwd: str) -> ToolOutput
         sentence = f"Created {name}."
     else:
         shown = patches.snippet(plan.after.text, start=plan.after.start, length=plan.after.length)
-        kept = ", which someone else had changed since it was read; their changes are kept"
+        kept = ", which changed since it was read; the other changes are kept"
         sentence = f"Changed {name}{kept if plan.foreign else ''}. It now reads:\n{shown}"
     return ToolOutput(
         content=sentence,

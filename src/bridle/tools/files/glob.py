@@ -30,7 +30,7 @@ _TIMEOUT = 20.0
 
 class GlobInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Annotated[str, Meta(description="Such as **/*.py or src/*.{ts,tsx}.")]
-    path: Annotated[str | None, Meta(description="Directory; the current one by default.")] = None
+    path: Annotated[str | None, Meta(description="Directory; default: the current one.")] = None
 
 
 def _place(input: GlobInput, workspace: Workspace) -> tuple[str, str]:
@@ -47,12 +47,12 @@ def _access(input: GlobInput, workspace: Workspace) -> Access:
 
 def _check(input: GlobInput, ctx: ToolContext) -> None:
     if not input.pattern.strip() or "\0" in input.pattern:
-        raise ToolError("The pattern is empty or has a NUL character: give a glob such as **/*.py.")
+        raise ToolError("The pattern is empty or contains a NUL character: give a glob such as **/*.py.")
     if input.path is not None:
         path = ctx.workspace.resolve(input.path)
         require_existing(path, input.path)
         if not os.path.isdir(path):
-            raise ToolError(f"Path is not a directory: {input.path}. Give the directory that holds it.")
+            raise ToolError(f"Path is not a directory: {input.path}. Give its directory.")
 
 
 @tool("Glob", GlobInput, subject=lambda input: input.pattern, access=_access, read_only=True, check=_check)
@@ -66,11 +66,9 @@ async def TOOL(input: GlobInput, ctx: ToolContext) -> ToolOutput:
     relative = without_common_folder(names)
     lines = [*filter(None, (relative.heading,)), *relative.names] or ["No files found"]
     if len(found) > _MOST:
-        lines.append(
-            f"(The newest {_MOST} of {len(found):,} files; use a narrower path or pattern for others.)"
-        )
+        lines.append(f"(Newest {_MOST} of {len(found):,} files; narrow the path or pattern to see others.)")
     if not complete:
-        lines.append("(The search was cut short, so there may be more; use a narrower path or pattern.)")
+        lines.append("(The search was cut short; narrow the path or pattern to see more.)")
     return ToolOutput(
         content="\n".join(lines),
         data={

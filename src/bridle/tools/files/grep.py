@@ -35,7 +35,7 @@ Mode = Literal["content", "files_with_matches", "count"]
 
 class GrepInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Annotated[str, Meta(description="Regular expression.")]
-    path: Annotated[str | None, Meta(description="File or directory; the current one by default.")] = None
+    path: Annotated[str | None, Meta(description="File or directory; default: the current one.")] = None
     glob: Annotated[str | None, Meta(description="Only matching paths, such as *.{ts,tsx}.")] = None
     type: Annotated[str | None, Meta(description="ripgrep file type, such as py.")] = None
     output_mode: Mode | None = None
@@ -52,7 +52,7 @@ class GrepInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     context: Annotated[int | None, UNLISTED] = None
     head_limit: Annotated[int | None, Meta(description="Results to return: default 250, 0 for all.")] = None
     offset: Annotated[int | None, Meta(description="Results to skip.")] = None
-    multiline: Annotated[bool | None, Meta(description="Let the pattern cross lines.")] = None
+    multiline: Annotated[bool | None, Meta(description="Match across lines.")] = None
 
 
 def _access(input: GrepInput, workspace: Workspace) -> Access:
@@ -61,7 +61,7 @@ def _access(input: GrepInput, workspace: Workspace) -> Access:
 
 def _check(input: GrepInput, ctx: ToolContext) -> None:
     if not input.pattern or "\0" in input.pattern:
-        raise ToolError("The pattern is empty or has a NUL character: say what to search for.")
+        raise ToolError("The pattern is empty or contains a NUL character.")
     if input.path is not None:
         require_existing(ctx.workspace.resolve(input.path), input.path)
 
@@ -117,9 +117,9 @@ async def _search(
             page = _count_page(counts, input, name)
     notes = [page.note] if page.note else []
     if found.cut or found.timed_out:
-        notes.append("(The search was cut short, so there may be more; narrow it with path or glob.)")
+        notes.append("(The search was cut short; narrow it with path or glob to see more.)")
     if find_ripgrep(ctx.env) is None:
-        notes.append("(ripgrep is not installed, so files that git ignores were searched too.)")
+        notes.append("(ripgrep is not installed; git-ignored files were searched too.)")
     return ToolOutput(content="\n\n".join([page.text, *notes]), data={"mode": mode, **page.data})
 
 
@@ -256,7 +256,7 @@ class _Cut(Struct, frozen=True):
         if self.last == self.total and not self.first:
             return ""
         if self.first == self.last:
-            return f"(There are only {self.total:,} {things}: use a smaller offset.)"
+            return f"(Only {self.total:,} {things}: use a smaller offset.)"
         more = f"; use offset {self.last} for more" if self.last < self.total else ""
         return f"({things.capitalize()} {self.first + 1:,} to {self.last:,} of {self.total:,}{more}.)"
 

@@ -43,7 +43,7 @@ def parse_pages(pages: str) -> tuple[int, int]:
     if first < 1 or last < first:
         raise ToolError(f'pages must be a page or a range such as "3" or "1-5", not {pages[:40]!r}.')
     if last - first >= _MOST_PAGES:
-        raise ToolError(f"At most {_MOST_PAGES} pages can be read at once; ask for a shorter range.")
+        raise ToolError(f"At most {_MOST_PAGES} pages at once; use a shorter range.")
     return first, last
 
 
@@ -70,11 +70,9 @@ def _unlock(reader: PdfReader, path: str) -> bool:
     try:
         opened = reader.decrypt("")
     except DependencyError as error:
-        raise ToolError(
-            f"{path} is encrypted in a way that cannot be read here; read a decrypted copy."
-        ) from error
+        raise ToolError(f"{path} uses an unsupported encryption; read a decrypted copy.") from error
     if not opened:
-        raise ToolError(f"{path} is protected by a password; read a decrypted copy.")
+        raise ToolError(f"{path} is password-protected; read a decrypted copy.")
     return True
 
 
@@ -119,7 +117,7 @@ def _text(reader: PdfReader, first: int, last: int, most_chars: int) -> str:
     for number in range(first, last + 1):
         part = f"[page {number}]\n{reader.pages[number - 1].extract_text()}\n"
         if len(part) > room:
-            rest = f'PARTIAL view: page {number} is cut; read on with pages="{number}-{last}".'
+            rest = f'PARTIAL view: page {number} is truncated; continue with pages="{number}-{last}".'
             return "".join([*parts, part[:room], f"\n<system-reminder>{rest}</system-reminder>"])
         parts.append(part)
         room -= len(part)

@@ -240,8 +240,8 @@ def _notice(page: Page, input: ReadInput, *, more: bool) -> str:
         return ""
     total = f"at least {page.total}" if more else f"{page.total}"
     return (
-        f"PARTIAL view: lines {page.start}-{page.end} of {total} are shown. "
-        f"Read on with offset={page.end + 1}, or search with Grep for the part you need."
+        f"PARTIAL view: lines {page.start}-{page.end} of {total} are shown. Continue with "
+        f"offset={page.end + 1}, or find the part you need with Grep."
     )
 
 

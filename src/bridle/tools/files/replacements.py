@@ -50,8 +50,8 @@ def find_replacement(file: TextFile, old: str, new: str, *, replace_all: bool) -
     )
     if found is not None and len(found.changes) > 1 and not replace_all:
         raise ToolError(
-            f"Found {len(found.changes)} matches of old_string, but only one may be replaced. "
-            "Add lines around it until it is unique, or set replace_all to change them all."
+            f"Found {len(found.changes)} matches of old_string. Add surrounding lines until it is unique, "
+            "or set replace_all to change all."
         )
     return found
 
@@ -77,7 +77,7 @@ def replace(file: TextFile, replacement: Replacement) -> Replaced:
 def hint(text: str, old: str) -> str:
     """A sentence that helps to find what was meant, empty when nothing is near."""
     if all(re.match(r"\s*\d+\t", line) for line in old.splitlines()):
-        return " Leave out the line numbers that Read puts before each line."
+        return " Leave out Read's line numbers."
     wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")[:_LONGEST_HINT]
     if not wanted:
         return ""
@@ -85,7 +85,9 @@ def hint(text: str, old: str) -> str:
     stripped = [line.strip()[:_LONGEST_HINT] for line in lines]
     if wanted in stripped:
         number = stripped.index(wanted) + 1
-        return f" Line {number} begins alike; compare blanks and what follows: {_quoted(lines[number - 1])}"
+        return (
+            f" Line {number} begins the same; compare whitespace and the rest: {_quoted(lines[number - 1])}"
+        )
     from difflib import get_close_matches
 
     if close := get_close_matches(wanted, stripped, n=1):

@@ -39,9 +39,11 @@ async def search(
         with _held(folder, ctx) as held:
             found = await run(argv, cwd=held, env=env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
     except OSError as error:
-        raise ToolError(f"The search could not be started in {folder}: {error.strerror or error}.") from error
+        raise ToolError(f"Could not start the search in {folder}: {error.strerror or error}.") from error
     if found.timed_out and not found.stdout:
-        raise ToolError(f"The search found nothing within {timeout:g} s: narrow it with path or pattern.")
+        raise ToolError(
+            f"The search timed out after {timeout:g} s without results: narrow it with path or pattern."
+        )
     if _has_failed(found):
         raise ToolError(f"The search failed: {_plainly(found.stderr) or f'exit code {found.code}'}")
     return found
@@ -90,7 +92,7 @@ def held_file(path: str, ctx: ToolContext) -> Generator[str, None, None]:
     try:
         handle = open_checked(locate(path, ctx.permit.approved))
     except OSError as error:
-        raise ToolError(f"{path} cannot be searched: {error.strerror or error}.") from error
+        raise ToolError(f"Could not search {path}: {error.strerror or error}.") from error
     try:
         by_handle = f"/proc/{os.getpid()}/fd/{handle}"
         yield by_handle if os.path.exists(by_handle) else path
@@ -125,7 +127,7 @@ class RelativeNames(Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        return f"In {self.folder} (join it with each path):" if self.folder else ""
+        return f"Relative to {self.folder}:" if self.folder else ""
 
 
 def without_common_folder(names: Sequence[str]) -> RelativeNames:

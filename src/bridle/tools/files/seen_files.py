@@ -31,9 +31,7 @@ def differs(state: FileState, file: TextFile) -> bool:
 
 
 def modified(path: str) -> ToolError:
-    return ToolError(
-        f"{path} was modified since it was read, by someone else. Read it again, then change it."
-    )
+    return ToolError(f"{path} was modified since it was read. Read it again, then change it.")
 
 
 def put(location: Location, raw: str, form: TextForm, *, stamp: tuple[int, ...] | None) -> int:

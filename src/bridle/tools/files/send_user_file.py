@@ -17,9 +17,9 @@ _MOST = 20
 
 class SendUserFileInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     files: Annotated[Sequence[str], Meta(description="Paths of the files.", min_length=1, max_length=_MOST)]
-    caption: Annotated[str | None, Meta(description="A line about them.")] = None
+    caption: Annotated[str | None, Meta(description="One-line caption.")] = None
     display: Annotated[
-        Literal["render", "attach"] | None, Meta(description="Show what is inside, or only offer it.")
+        Literal["render", "attach"] | None, Meta(description="Show the content, or only offer the file.")
     ] = None
 
 
@@ -40,7 +40,7 @@ async def TOOL(input: SendUserFileInput, ctx: ToolContext) -> ToolOutput:
     paths = [ctx.workspace.resolve(each) for each in input.files]
     missing = [path for path in paths if not os.path.isfile(path)]
     if missing:
-        raise ToolError(f"These are no files: {', '.join(missing)}.")
+        raise ToolError(f"Not files: {', '.join(missing)}.")
     if (announce := ctx.service(ANNOUNCE)) is not None:
         announce(": ".join(filter(None, (input.caption, ", ".join(paths)))))
     return ToolOutput(

@@ -162,7 +162,7 @@ def refuse_special(path: str) -> None:
     descriptor = parts[1:2] == ["proc"] and ("fd" in parts or "kmsg" in parts)
     endless = parts[1:2] == ["sys"] and parts[-1].startswith("trace_pipe")
     if device or descriptor or endless:
-        raise ToolError(f"{path} is a device or a descriptor, not a file that can be read or written here.")
+        raise ToolError(f"{path} is a device or a file descriptor, not a regular file.")
 
 
 def find_status(location: Location) -> os.stat_result | None:
@@ -179,7 +179,7 @@ def find_status(location: Location) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise failure("look at", path, error) from error
+        raise failure("read", path, error) from error
     _require_regular(status, path)
     return status
 
@@ -227,7 +227,7 @@ def meant_path(ctx: ToolContext, path: str) -> str:
         if b"\0" in os.fsencode(path):
             raise ToolError("A path cannot contain a NUL character.")
     except UnicodeEncodeError as error:
-        raise ToolError("This path contains characters that no file name can have.") from error
+        raise ToolError("This path contains characters that are invalid in file names.") from error
     return ctx.workspace.resolve(path)
 
 

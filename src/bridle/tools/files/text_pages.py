@@ -141,7 +141,7 @@ class _Cutter:
         # The first line is shown even when there is room for its beginning only.
         longest = LONGEST_LINE if self._lines else min(LONGEST_LINE, max(1, self._room))
         if cut := length > longest:
-            line = f"{line[:longest]}… [{length - longest:,} more characters in this line]"
+            line = f"{line[:longest]}… [{length - longest:,} more characters]"
         cost = len(line) + len(str(self._start + len(self._lines))) + 2
         if self._lines and cost > self._room:
             self._full = True

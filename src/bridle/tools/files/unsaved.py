@@ -18,7 +18,7 @@ MOST_BYTES = 1024 * 1024
 
 async def ask_editor(ctx: ToolContext, location: Location) -> None:
     """Note what an editor holds of a file and has not saved; without an editor there is nothing to note."""
-    if (editor := ctx.service(EDITOR_FILES)) is None:
+    if ctx.workspace.is_draft or (editor := ctx.service(EDITOR_FILES)) is None:
         return
     text = await editor.read(location.target)
     unsaved, path = ctx.workspace.unsaved, location.path
@@ -39,8 +39,8 @@ def as_held(file: TextFile, path: str, workspace: Workspace) -> TextFile:
 
 
 def is_shared(ctx: ToolContext) -> bool:
-    """Whether files are written through an editor."""
-    return ctx.service(EDITOR_FILES) is not None
+    """Whether files are written elsewhere than on the disk: through an editor, or into a draft."""
+    return ctx.workspace.is_draft or ctx.service(EDITOR_FILES) is not None
 
 
 async def put_shared(
@@ -53,6 +53,11 @@ async def put_shared(
     """
     editor = ctx.service(EDITOR_FILES)
     plain = form.encoding == "utf-8" and not form.bom
+    if ctx.workspace.is_draft:
+        if not plain or len(raw) > MOST_BYTES:
+            raise ToolError(f"{location.path} cannot be changed in a draft.")
+        ctx.workspace.unsaved[location.path] = raw
+        return 0
     if editor is not None and plain and len(raw) <= MOST_BYTES and await editor.write(location.target, raw):
         ctx.workspace.unsaved.pop(location.path, None)
         saved = await asyncio.to_thread(_saved, location)

@@ -120,8 +120,8 @@ def _existing(location: Location, state: FileState | None, workspace: Workspace)
 def _require_whole(state: FileState, path: str) -> None:
     if state.partial:
         raise ToolError(
-            f"Only a part of {path} has been read yet, so overwriting it could lose the rest. "
-            "Read all of it first, or change parts with Edit."
+            f"Only part of {path} has been read, and overwriting could lose the rest. Read all of it "
+            "first, or change parts with Edit."
         )
 
 
@@ -144,4 +144,5 @@ def _data(path: str, content: str, written: _Written) -> dict[str, Any]:
         "content": content,
         "structuredPatch": patches.structured_patch(before.text, written.text) if before else [],
         "originalFile": patches.original(before.text) if before else None,
+        "userModified": False,
     }

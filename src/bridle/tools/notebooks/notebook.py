@@ -60,7 +60,7 @@ class Notebook(Struct, frozen=True, kw_only=True):
             return int(match[1])
         ids = ", ".join(self.id_of(index) for index in range(min(len(self.cells), _MOST_IDS_NAMED)))
         more = ", …" if len(self.cells) > _MOST_IDS_NAMED else ""
-        raise ToolError(f"No cell has the id {cell_id[:80]!r}. The cells are: {ids or 'none'}{more}.")
+        raise ToolError(f"Unknown cell id {cell_id[:80]!r}. The cells are: {ids or 'none'}{more}.")
 
     def dump(self) -> str:
         separators = (",", ":") if self.compact else None
@@ -77,12 +77,10 @@ def parse(text: str, path: str) -> Notebook:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ToolError(
-            f"{path} is not valid JSON, so it cannot be read as a notebook; repair it through Bash: {error}."
-        ) from error
+        raise ToolError(f"{path} is not valid JSON; repair it with Bash: {error}.") from error
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
-        raise ToolError(f"{path} has no list of cells; only notebooks of format 4 or newer can be read.")
+        raise ToolError(f"{path} has no list of cells; only notebook format 4 or newer is supported.")
     body = text.rstrip()
     indent = re.match(r"\{\r?\n([ \t]*)", body)
     return Notebook(

@@ -21,25 +21,23 @@ _CellType = Literal["code", "markdown"]
 
 
 class NotebookEditInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    notebook_path: Annotated[str, Meta(description="The .ipynb file to change; an absolute path is safest.")]
+    notebook_path: Annotated[str, Meta(description="Absolute path of the .ipynb file.")]
     cell_id: (
         Annotated[
             str,
             Meta(
-                description="The cell to replace or delete, or the one to insert after "
-                "(none: insert at the beginning). An id as Read shows it, or cell-N counted from 0."
+                description="The cell to replace or delete, or to insert after (none: at the beginning). "
+                "An id from Read, or cell-N counted from 0."
             ),
         ]
         | None
     ) = None
-    new_source: Annotated[str, Meta(description="The source of the cell; ignored when deleting.")]
+    new_source: Annotated[str, Meta(description="The cell's source; ignored for delete.")]
     cell_type: (
-        Annotated[
-            _CellType, Meta(description="Needed to insert; when replacing, the type stays if not given.")
-        ]
+        Annotated[_CellType, Meta(description="Required for insert; replace keeps the type by default.")]
         | None
     ) = None
-    edit_mode: Annotated[_EditMode, Meta(description="replace unless given.")] | None = None
+    edit_mode: Annotated[_EditMode, Meta(description="Default replace.")] | None = None
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
@@ -106,9 +104,9 @@ def _require_sense(input: NotebookEditInput, path: str) -> None:
         raise ToolError(f"{path} is not a notebook (.ipynb). Use Edit for other files.")
     mode = input.edit_mode or "replace"
     if mode == "insert" and input.cell_type is None:
-        raise ToolError("cell_type is needed to insert a cell: code or markdown.")
+        raise ToolError("insert requires cell_type: code or markdown.")
     if mode != "insert" and not input.cell_id:
-        raise ToolError(f"cell_id is needed to {mode} a cell; Read shows the ids.")
+        raise ToolError(f"{mode} requires cell_id; Read shows the ids.")
 
 
 def _apply(input: NotebookEditInput, location: Location, state: FileState) -> tuple[_Plan, FileState]:

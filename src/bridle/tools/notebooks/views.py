@@ -136,7 +136,7 @@ def _output(output: dict[str, Any], *, most_chars: int, with_image: bool) -> _Ou
             text = joined_text(data.get("text/plain"))
             if "image/png" in data or "image/jpeg" in data:
                 image = _image(data) if with_image else None
-                text = text if image is not None else f"{text}\n[an image that is not shown]".strip()
+                text = text if image is not None else f"{text}\n[image not shown]".strip()
     text = _ESCAPES.sub("", text)
     return _Output(kind=kind, text=_shorten(text, most_chars), image=image, complete=len(text) <= most_chars)
 
@@ -175,8 +175,8 @@ def _notice(count: int, start: int, shown: int, *, asked: int | None) -> str:
     if next_cell > count or shown == asked:
         return ""
     return (
-        f"<system-reminder>PARTIAL view: cells {start}-{next_cell - 1} of {count} are shown. "
-        f"Read on with offset={next_cell}.</system-reminder>"
+        f"<system-reminder>PARTIAL view: cells {start}-{next_cell - 1} of {count} are shown. Continue "
+        f"with offset={next_cell}.</system-reminder>"
     )
 
 

@@ -60,7 +60,7 @@ def find_item(folder: str, item_id: str) -> Item:
     item = _read(folder, item_id.removeprefix("#").strip())
     if item is None:
         known = ", ".join(each["id"] for each in read_items(folder)[-20:]) or "none"
-        raise ToolError(f"There is no task {item_id}. Known tasks: {known}.")
+        raise ToolError(f"Unknown task {item_id}. Tasks: {known}.")
     return item
 
 
@@ -75,7 +75,7 @@ def add_item(
     with _Locked(folder):
         items = read_items(folder)
         if len(items) >= _MOST_ITEMS:
-            raise ToolError(f"The list has {_MOST_ITEMS} tasks already: delete those that are done.")
+            raise ToolError(f"The list is full ({_MOST_ITEMS} tasks): delete completed tasks.")
         number = 1 + max((_highest(folder), *(int(each["id"]) for each in items)))
         item: Item = {
             "id": str(number),
@@ -117,7 +117,7 @@ def link_items(folder: str, pairs: Iterable[tuple[str, str]]) -> None:
         for before, after in pairs:
             first, second = find_item(folder, before), find_item(folder, after)
             if first["id"] == second["id"] or _leads_to(folder, second["id"], first["id"]):
-                raise ToolError(f"Task {after} cannot wait for {before}: {before} waits for it already.")
+                raise ToolError(f"Task {after} cannot wait for {before}: {before} already waits for {after}.")
             if second["id"] not in first["blocks"]:
                 first["blocks"].append(second["id"])
                 _write(folder, first)
@@ -156,7 +156,7 @@ class _Locked:
         try:
             make_folders(folder, private=True)
         except OSError as error:
-            raise ToolError(f"The task list cannot be kept: {error.strerror}.") from error
+            raise ToolError(f"Could not save the task list: {error.strerror}.") from error
         self._lock = FileLock(os.path.join(folder, ".lock"))
 
     def __enter__(self) -> None:
@@ -165,7 +165,7 @@ class _Locked:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         self._lock.__exit__(kind, error, trace)
         if isinstance(error, OSError):
-            raise ToolError(f"The task list cannot be kept: {error.strerror}.") from error
+            raise ToolError(f"Could not save the task list: {error.strerror}.") from error
 
 
 def _read(folder: str, item_id: str) -> Item | None:

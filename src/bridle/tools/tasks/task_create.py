@@ -13,7 +13,7 @@ from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, too
 
 class TaskCreateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     subject: Annotated[str, Meta(min_length=1, description="What to do, such as: Run the tests.")]
-    description: Annotated[str, Meta(description="What exactly, and when it is done.")]
+    description: Annotated[str, Meta(description="Details, and when it is done.")]
     activeForm: Annotated[str | None, Meta(description="Such as: Running the tests.")] = None
     metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
 
@@ -42,8 +42,8 @@ async def TOOL(input: TaskCreateInput, ctx: ToolContext) -> ToolOutput:
     object_to = ctx.service(OBJECTIONS)
     if object_to is not None and (reason := await object_to(made)) is not None:
         await asyncio.to_thread(remove_item, folder, item["id"])
-        raise ToolError(f"The task was not created, because a hook objects: {reason}")
+        raise ToolError(f"A hook blocked the new task: {reason}")
     return ToolOutput(
         content=f"Task #{item['id']} created: {item['subject']}",
-        data={"task": {"id": item["id"], "subject": item["subject"]}},
+        data={"task": {"id": item["id"], "subject": item["subject"], "description": item["description"]}},
     )

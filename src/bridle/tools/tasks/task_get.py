@@ -21,7 +21,7 @@ async def TOOL(input: TaskGetInput, ctx: ToolContext) -> ToolOutput:
     if owner := item.get("owner"):
         lines.append(f"Owner: {owner}")
     if item["blockedBy"]:
-        lines.append(f"Waits for: {', '.join('#' + each for each in item['blockedBy'])}")
+        lines.append(f"Blocked by: {', '.join('#' + each for each in item['blockedBy'])}")
     if item["blocks"]:
         lines.append(f"Blocks: {', '.join('#' + each for each in item['blocks'])}")
     lines.append(item["description"])

@@ -15,8 +15,8 @@ _MOST_CHARS = 30_000
 
 class TaskOutputInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
-    block: Annotated[bool | None, Meta(description="Wait for the end; default true.")] = None
-    timeout: Annotated[int | None, Meta(description="30000 unless given, at most 600000.")] = None
+    block: Annotated[bool | None, Meta(description="Wait until it ends; default true.")] = None
+    timeout: Annotated[int | None, Meta(description="Default 30000, at most 600000.")] = None
     bash_id: Annotated[str | None, UNLISTED] = None
     shell_id: Annotated[str | None, UNLISTED] = None
 
@@ -64,7 +64,7 @@ def find_task(tasks: Tasks, task_id: str | None) -> Task:
     if not task_id:
         raise ToolError(f"task_id is missing. {_known(tasks)}")
     if (task := tasks.find(task_id)) is None:
-        raise ToolError(f"There is no task {task_id}. {_known(tasks)}")
+        raise ToolError(f"Unknown task {task_id}. {_known(tasks)}")
     return task
 
 
@@ -75,9 +75,9 @@ def _id(input: TaskOutputInput) -> str | None:
 def _known(tasks: Tasks) -> str:
     known = tasks.all()
     if not known:
-        return "No background task was started in this session."
+        return "This session has no background tasks."
     listed = ", ".join(f"{task.id} ({task.status})" for task in known[-20:])
-    return f"Known tasks: {listed}."
+    return f"Tasks: {listed}."
 
 
 def _describe(task: Task, output: str) -> str:
@@ -85,5 +85,5 @@ def _describe(task: Task, output: str) -> str:
     if task.exit_code is not None:
         state += f", exit code {task.exit_code}"
     if len(output) >= _MOST_CHARS - 1:
-        state += f"\nOnly the newest output is shown; all of it is in {task.output_file}"
+        state += f"\nOnly the latest output is shown; full output: {task.output_file}"
     return f"{state}\n\n{output or '(no output)'}"

@@ -27,7 +27,7 @@ async def TOOL(input: TaskStopInput, ctx: ToolContext) -> ToolOutput:
     tasks = ctx.workspace.tasks
     task = find_task(tasks, input.task_id or input.shell_id)
     if task.status != "running" and not task.resident:
-        raise ToolError(f"Task {task.id} is not running: it is {task.status} already.")
+        raise ToolError(f"Task {task.id} is not running (status: {task.status}).")
     tasks.tell(task.id)
     task = await tasks.stop(task.id)
     message = f"Stopped task {task.id} ({task.command[:200] or task.description[:200]})."

@@ -17,9 +17,9 @@ class TaskUpdateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     subject: str | None = None
     description: str | None = None
     activeForm: str | None = None
-    owner: Annotated[str | None, Meta(description="Who does it; empty for none.")] = None
-    addBlocks: Annotated[list[str] | None, Meta(description="Tasks that must wait for this one.")] = None
-    addBlockedBy: Annotated[list[str] | None, Meta(description="Tasks that this one must wait for.")] = None
+    owner: Annotated[str | None, Meta(description="Owner; empty for none.")] = None
+    addBlocks: Annotated[list[str] | None, Meta(description="Tasks that wait for this task.")] = None
+    addBlockedBy: Annotated[list[str] | None, Meta(description="Tasks that this task waits for.")] = None
     metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
     """Merged; null removes a key."""
 
@@ -66,7 +66,7 @@ async def _ask_hooks(item: Item, ctx: ToolContext) -> None:
     )
     object_to = ctx.service(OBJECTIONS)
     if object_to is not None and (reason := await object_to(done)) is not None:
-        raise ToolError(f"Task #{item['id']} is not completed, because a hook objects: {reason}")
+        raise ToolError(f"Task #{item['id']} was not completed: a hook blocked it: {reason}")
 
 
 def _apply(item: Item, input: TaskUpdateInput, changed: list[str]) -> None:

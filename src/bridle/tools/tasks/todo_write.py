@@ -12,12 +12,14 @@ class Todo(Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, Meta(min_length=1, description="What to do, such as: Run the tests.")]
     status: Literal["pending", "in_progress", "completed"]
     activeForm: Annotated[  # The wire's own spelling.
-        str, Meta(min_length=1, description="The same while it is being done, such as: Running the tests.")
+        str, Meta(min_length=1, description="Present participle, such as: Running the tests.")
     ]
 
 
 class TodoWriteInput(Struct, frozen=True, forbid_unknown_fields=True):
-    todos: Annotated[list[Todo], Meta(max_length=200, description="The whole list; it replaces the old one.")]
+    todos: Annotated[
+        list[Todo], Meta(max_length=200, description="The complete list; it replaces the old list.")
+    ]
 
 
 @tool("TodoWrite", TodoWriteInput, read_only=True, parallel=lambda _: False)

@@ -14,6 +14,7 @@ from bridle.host.web_address import (
     AddressFault,
     Flaw,
     WebAddress,
+    is_link_local,
     is_public,
     literal,
     look_up,
@@ -22,13 +23,15 @@ from bridle.host.web_address import (
 from bridle.types.errors import ToolError
 from bridle.types.variables import is_on
 
+AGREED_HOST = "the agreed host"
+"""Stands in the environment of a fetch, under a name that no variable has, for a host that is not public."""
 _LONGEST_URL = 2_000
 _FLAWS: dict[Flaw, str] = {
-    "blanks": "The URL contains blanks or control characters; percent-encode them.",
-    "unreadable": "The URL cannot be read; give a complete one such as https://host/path.",
+    "blanks": "The URL contains spaces or control characters; percent-encode them.",
+    "unreadable": "Invalid URL; give a complete URL such as https://host/path.",
     "scheme": "Only http and https URLs can be fetched; give one that starts with https://.",
-    "user": "The URL contains a user name or password; leave them out.",
-    "host": "The URL has no usable host; give a complete one such as https://host/path.",
+    "user": "The URL contains a user name or password; remove them.",
+    "host": "The URL has no valid host; give a complete URL such as https://host/path.",
 }
 
 
@@ -90,7 +93,7 @@ async def find_addresses(target: WebAddress, env: Mapping[str, str]) -> tuple[st
     """
     found = await _look_up(target)
     if not found:
-        raise ToolError(f"The host {target.host} cannot be found; check the URL.")
+        raise ToolError(f"Host {target.host} not found; check the URL.")
     _require_public(target, found, env)
     return found
 
@@ -124,11 +127,9 @@ def find_proxy(target: WebAddress, env: Mapping[str, str]) -> Proxy | None:
         parts = urlsplit(named if "://" in named else f"http://{named}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ToolError(
-            f"The proxy in the environment cannot be read ({error}); correct the variable."
-        ) from error
+        raise ToolError(f"Invalid proxy in the environment ({error}); fix the variable.") from error
     if parts.scheme not in PORTS or not host:
-        raise ToolError("The proxy in the environment is not an http or https proxy; name one that is.")
+        raise ToolError("The proxy in the environment must be an http or https proxy.")
     default = PORTS[parts.scheme]
     return Proxy(host, port or default, parts.scheme == "https", parts.username or "", parts.password or "")
 
@@ -143,10 +144,14 @@ async def _look_up(target: WebAddress) -> tuple[str, ...]:
 
 def _require_public(target: WebAddress, addresses: tuple[str, ...], env: Mapping[str, str]) -> None:
     allow_loopback = is_on(env, "BRIDLE_WEBFETCH_ALLOW_LOCAL")
+    agreed = env.get(AGREED_HOST) == target.host
     for address in addresses:
+        if agreed and not is_link_local(address):
+            continue
         if not is_public(address, allow_loopback=allow_loopback):
             raise ToolError(
-                f"{target.host} is {address}, which is not public; only public pages can be fetched."
+                f"{target.host} is {address}, which is not public. "
+                f"A rule that names the host allows it: WebFetch(domain:{target.host})."
             )
 
 

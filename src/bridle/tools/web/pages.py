@@ -15,7 +15,7 @@ from bridle.host.files import read_bytes, write_atomic
 from bridle.host.web_address import WebAddress
 from bridle.tools.web import text as web_text
 from bridle.tools.web import transfer
-from bridle.tools.web.addresses import read_url, same_site
+from bridle.tools.web.addresses import AGREED_HOST, read_url, same_site
 from bridle.types.errors import ToolError
 
 MOST_CHARACTERS = 100_000
@@ -63,7 +63,9 @@ async def fetch(url: str, env: Mapping[str, str], *, folder: str, seconds: float
     """
     target = read_url(url)
     path = _cache_path(folder, target)
-    kept = _recall(path, seconds=_cache_seconds(env), now=time.time())
+    # A page of this machine is likely to be the one that is being worked on.
+    is_local = AGREED_HOST in env
+    kept = None if is_local else _recall(path, seconds=_cache_seconds(env), now=time.time())
     if kept is not None:
         return kept
     try:
@@ -73,7 +75,7 @@ async def fetch(url: str, env: Mapping[str, str], *, folder: str, seconds: float
         raise ToolError(
             f"{target.host} did not answer within {seconds:g} seconds; try again later."
         ) from error
-    if isinstance(fetched, Page):
+    if isinstance(fetched, Page) and not is_local:
         await asyncio.to_thread(_remember, path, fetched)
     return fetched
 

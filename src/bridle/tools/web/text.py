@@ -24,9 +24,7 @@ def require_text(content_type: str) -> None:
     """
     kind = _kind(content_type)
     if kind and not _TEXT_TYPES.fullmatch(kind):
-        raise ToolError(
-            f"The URL leads to {kind[:100]}, which is not text; download it with Bash and Read the file."
-        )
+        raise ToolError(f"The URL returned {kind[:100]}, not text; download it with Bash and Read the file.")
 
 
 def page_text(body: bytes, content_type: str) -> str:
@@ -37,7 +35,7 @@ def page_text(body: bytes, content_type: str) -> str:
     """
     kind = _kind(content_type)
     if not kind and b"\0" in body[:4096] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ToolError("The URL leads to data that is not text; download it with Bash and Read the file.")
+        raise ToolError("The URL returned binary data; download it with Bash and Read the file.")
     html = kind in _HTML_TYPES or (not kind and b"<html" in body[:1024].lower())
     text = _decode(body, content_type, html=html)
     return _markdown(text) if html else text

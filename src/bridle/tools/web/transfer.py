@@ -67,7 +67,7 @@ async def get(target: WebAddress, env: Mapping[str, str]) -> AsyncGenerator[Resp
     except HttpFault as fault:
         raise ToolError(_told(target, fault)) from fault
     except ConfigError as error:
-        raise ToolError(f"{target.host} cannot be asked: {error}") from error
+        raise ToolError(f"Cannot query {target.host}: {error}") from error
     finally:
         await client.close()
 
@@ -85,9 +85,9 @@ def _told(target: WebAddress, fault: HttpFault) -> str:
         case "size":
             return f"The page is larger than {MOST_BYTES // 1024 // 1024} MB; fetch a smaller one."
         case "broken":
-            return f"{target.host} gave an answer that cannot be used: {fault}"
+            return f"Invalid response from {target.host}: {fault}"
         case _:
-            return f"{target.host} cannot be reached: {fault}"
+            return f"Cannot reach {target.host}: {fault}"
 
 
 def _phrase(status: int) -> str:
