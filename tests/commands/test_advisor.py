@@ -23,7 +23,7 @@ async def test_an_advisor_is_shown_chosen_and_turned_off(tmp_path: Path):
     assert said == [
         "No advisor is set. Set one for this session with /advisor <model>.",
         "one",
-        "The advisor of this session is claude-opus-5-5.",
+        "Set the advisor to claude-opus-5-5.",
         "The advisor is claude-opus-5-5. Turn it off with /advisor off.",
         "two",
         "The advisor is off.",

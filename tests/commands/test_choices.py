@@ -46,7 +46,7 @@ async def test_available_models_may_be_patterns_families_and_own_names(tmp_path:
 
 async def test_an_unknown_vendor_is_told_and_nothing_changes(tmp_path: Path):
     commanded = Commanded(tmp_path)
-    with pytest.raises(UsageError, match="No vendor is called 'opnai': did you mean openai/gpt-5"):
+    with pytest.raises(UsageError, match="Unknown vendor 'opnai': did you mean openai/gpt-5"):
         await commanded.run("/model opnai/gpt-5")
     assert commanded.session.state.model == "claude-sonnet-5-5"
 
@@ -63,7 +63,7 @@ async def test_effort_is_one_of_the_levels_of_the_model(tmp_path: Path):
     commanded = Commanded(tmp_path)
     with pytest.raises(UsageError):
         await commanded.run("/effort low")  # The model of the fake engine has no levels.
-    assert await commanded.run("/effort auto") == Says("Effort is auto.")
+    assert await commanded.run("/effort auto") == Says("Set effort to auto.")
 
 
 async def test_the_window_of_compaction_is_kept(tmp_path: Path):

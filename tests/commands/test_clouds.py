@@ -44,10 +44,10 @@ async def test_without_a_person_the_words_are_written_when_they_say_yes(tmp_path
     line = "/setup-bedrock region=eu-central-1 model=eu.anthropic.claude-opus-5"
 
     shown = _text(await made.run(line))
-    assert "AWS_REGION=eu-central-1" in shown and "CLAUDE_CODE_USE_VERTEX is taken out" in shown
+    assert "AWS_REGION=eu-central-1" in shown and "remove CLAUDE_CODE_USE_VERTEX" in shown
     assert "Nothing was changed" in shown and json.loads(made.user_settings()) == settings
 
-    assert "Written" in _text(await made.run(f"{line} --yes"))
+    assert "Saved." in _text(await made.run(f"{line} --yes"))
     assert json.loads(made.user_settings()) == {
         "theme": "dark",
         "env": {

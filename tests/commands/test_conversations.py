@@ -17,6 +17,7 @@ from bridle.types.event import CompactionFinished, SessionRenamed
 from tests.fakes.commanded import Commanded
 from tests.fakes.engine import requests
 from tests.fakes.repositories import repository
+from tests.features.recall import corpus
 
 _SUMMARY = says("<summary>They spoke of apples.</summary>")
 
@@ -158,7 +159,7 @@ async def test_a_conversation_that_was_in_a_work_tree_goes_on_there(tmp_path: Pa
     outcome = await other.prompt(f"/resume {conversation}", "go on")
 
     assert not outcome.is_error and other.context.workspace.cwd == tree
-    assert f"The session works in {tree} now." in _sent(other)
+    assert f"The session now works in {tree}." in _sent(other)
 
 
 async def test_a_work_tree_that_is_gone_is_told_and_the_conversation_goes_on(tmp_path: Path):
@@ -173,7 +174,7 @@ async def test_a_work_tree_that_is_gone_is_told_and_the_conversation_goes_on(tmp
 
     outcome = await other.prompt(f"/resume {conversation}")
 
-    assert not outcome.is_error and "It was in a work tree" in outcome.text
+    assert not outcome.is_error and "Its worktree is unavailable" in outcome.text
     assert other.context.workspace.cwd == str(other.project)
 
 
@@ -291,3 +292,14 @@ async def test_words_of_other_conversations_are_found_again(tmp_path: Path):
     assert isinstance(nothing, Says) and "No other conversation" in nothing.text
     with pytest.raises(UsageError):
         await commanded.run("/recall")
+
+
+async def test_search_looks_into_every_conversation_on_the_machine(tmp_path: Path):
+    corpus.codex(tmp_path)
+    commanded = Commanded(tmp_path, env=corpus.environment(tmp_path))
+    found = await commanded.run("/search pelican")
+    assert isinstance(found, Says) and "codex resume codex-1" in found.text
+    nothing = await commanded.run("/search zebra")
+    assert isinstance(nothing, Says) and "No other conversation" in nothing.text
+    with pytest.raises(UsageError):
+        await commanded.run("/search")

@@ -37,7 +37,7 @@ async def test_a_command_that_says_something_asks_no_model_and_counts_no_turn(tm
     commanded = Commanded(tmp_path)
     outcome = await commanded.prompt("/effort status")
     assert (outcome.reason, outcome.num_turns, outcome.is_error) == ("command", 0, False)
-    assert commanded.said == [outcome.text] and outcome.text.startswith("Effort is")
+    assert commanded.said == [outcome.text] and outcome.text.startswith("Effort: ")
     kinds = [type(event) for event in commanded.channel.events]
     assert kinds == [TurnStarted, CommandReplied, TurnFinished]
 

@@ -38,8 +38,8 @@ async def test_the_frames_of_a_command_are_init_output_and_a_result_without_turn
     assert _kinds(done.frames) == ["init", "user", "success"]
     output = done.frames[1]
     assert output["isReplay"] is True
-    assert output["message"]["content"].startswith("<local-command-stdout>Effort is")
-    assert done.result["num_turns"] == 0 and done.result["result"].startswith("Effort is")
+    assert output["message"]["content"].startswith("<local-command-stdout>Effort: ")
+    assert done.result["num_turns"] == 0 and done.result["result"].startswith("Effort: ")
     assert "terminal_reason" not in done.result and done.result["is_error"] is False
 
 

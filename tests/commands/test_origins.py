@@ -114,7 +114,7 @@ async def test_the_first_words_of_a_file_before_the_users_are_the_files(tmp_path
     text = f"/permissions {_RULE}"
     prompt = Prompt(content=f"{text}\n\nhello", origin=Origin(source="argument", words=(len(text) + 2, 99)))
     outcome = await commanded.prompt(prompt)
-    assert outcome.is_error and "a file asked for it" in outcome.text
+    assert outcome.is_error and "a file requested it" in outcome.text
     assert not (commanded.home / "settings.json").exists()
 
 

@@ -107,7 +107,7 @@ async def test_a_goal_is_shown_and_given_up(tmp_path: Path):
     assert isinstance(await commanded.run("/goal be done"), Asks)
     shown = await commanded.run("/goal")
     assert isinstance(shown, Shows) and shown.view == "goal" and "be done" in shown.text
-    assert await commanded.run("/goal off") == Says("No longer a goal: be done")
+    assert await commanded.run("/goal off") == Says("Cleared the goal: be done")
     assert not commanded.context.hooks.listens_to("Stop")
 
 
@@ -159,7 +159,7 @@ async def test_the_configuration_of_other_agents_is_shown_first_and_then_brought
     (gemini / "settings.json").write_text('{"mcpServers": {"web": {"httpUrl": "https://example.org/mcp"}}}')
     (gemini / "commands" / "ship.toml").write_text('description = "Ship: it"\nprompt = "Ship {{args}}"\n')
     planned = await commanded.run("/import")
-    assert isinstance(planned, Says) and "Nothing was changed" in planned.text
+    assert isinstance(planned, Says) and "Nothing changed" in planned.text
     assert not (commanded.home / "CLAUDE.md").exists()
     await commanded.run("/import --yes")
     assert (commanded.home / "CLAUDE.md").read_text() == "Use tabs."
@@ -169,7 +169,7 @@ async def test_the_configuration_of_other_agents_is_shown_first_and_then_brought
     state = json.loads((commanded.home / ".claude.json").read_text())
     assert state["mcpServers"]["docs"]["command"] == "docs-server"
     assert state["mcpServers"]["web"] == {"type": "http", "url": "https://example.org/mcp"}
-    assert "nothing to bring over" in getattr(await commanded.run("/import codex"), "text", "")
+    assert "Nothing new to import" in getattr(await commanded.run("/import codex"), "text", "")
     with pytest.raises(UsageError):
         await commanded.run("/import cursor")
 

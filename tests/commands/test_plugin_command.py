@@ -70,4 +70,4 @@ async def test_a_marketplace_is_kept_up_to_date_once_the_user_says_so(tmp_path: 
     await there.run(f"/plugin marketplace add {FIXTURE}")
     await there.run("/plugin marketplace auto-update village on")
     said = await there.run("/plugin marketplace list")
-    assert isinstance(said, Says) and said.text.endswith("kept up to date")
+    assert isinstance(said, Says) and said.text.endswith(", auto-update")

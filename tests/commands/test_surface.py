@@ -14,6 +14,7 @@ from tests.tables import table
 BUILT_IN = (
     "login", "logout",
     "add-dir", "advisor", "agents", "auto-mode-setup", "autocompact", "background", "bg", "branch", "btw",
+    "chrome",
     "bug", "share", "feedback", "cd", "clear", "reset", "new", "color", "compact", "config", "settings",
     "context", "copy", "cost", "stats", "usage", "diff", "effort", "exit", "quit", "export", "fast",
     "focus", "fork", "goal", "heapdump", "help", "hooks", "ide", "import", "init", "insights",
@@ -21,7 +22,7 @@ BUILT_IN = (
     "plugin", "powerup", "recap", "release-notes", "reload-plugins", "reload-skills", "remote-control",
     "rc", "rename", "resume", "continue", "rewind", "checkpoint", "undo", "sandbox", "scroll-speed",
     "terminal-setup", "theme", "tui", "security-review", "setup-bedrock", "setup-vertex", "skills",
-    "status", "statusline", "stop", "subtask", "tasks", "bashes", "team-onboarding", "workflows",
+    "status", "statusline", "stop", "subtask", "tasks", "bashes", "team-onboarding", "voice", "workflows",
 )  # fmt: skip
 BUNDLED_SKILLS = (
     "batch", "claude-api", "code-review", "review", "dataviz", "debug", "doctor",
@@ -31,7 +32,6 @@ BUNDLED_SKILLS = (
 REFUSED = {
     "artifacts": "pages are published by the vendor",
     "autofix-pr": "a cloud session watches the pull request",
-    "chrome": "the browser extension is the vendor's",
     "design-login": "a product of the vendor",
     "design-sync": "a product of the vendor",
     "desktop": "the desktop app is the vendor's",
@@ -54,7 +54,6 @@ REFUSED = {
     "tp": "cloud",
     "web-setup": "cloud",
     "ultrareview": "cloud review",
-    "voice": "dictation is the vendor's service",
     "pr-comments": "removed from the surface itself",
     "ultraplan": "removed from the surface itself",
     "vim": "removed from the surface itself",

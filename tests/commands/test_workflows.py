@@ -48,7 +48,7 @@ async def _desk(folder: Path, scripts: dict[str, Any]) -> AsyncGenerator[_Desk]:
 async def test_runs_are_listed_with_what_can_be_run(tmp_path: Path):
     save(tmp_path, "saved", "return 1")
     async with _desk(tmp_path, {"a": [says("Found it.")]}) as desk:
-        assert await desk.say("") == "No workflow has run in this session.\nSaved: /saved"
+        assert await desk.say("") == "No workflows have run in this session.\nSaved: /saved"
         task = await desk.made.finish(
             "phase('Look'); log('hello'); return await agent('<a>', {label: 'first'})"
         )
@@ -64,7 +64,7 @@ async def test_a_run_is_named_by_its_beginning_or_its_workflow(tmp_path: Path):
     async with _desk(tmp_path, {}) as desk:
         task = await desk.made.finish("return 1")
         assert task.id in await desk.say(task.id[:6]) and task.id in await desk.say("test")
-        with pytest.raises(UsageError, match=f"no workflow run nothing. Runs: {task.id}"):
+        with pytest.raises(UsageError, match=f"Unknown workflow run nothing. Runs: {task.id}"):
             await desk.say("nothing")
         with pytest.raises(UsageError, match="Use /workflows"):
             await desk.say(f"{task.id} dance")
@@ -82,7 +82,7 @@ async def test_a_run_is_paused_gone_on_with_and_its_agents_directed(tmp_path: Pa
             )
         ).run_id
         await _asked(desk, "a")
-        assert "is paused" in await desk.say(f"{run_id} pause")
+        assert "Paused" in await desk.say(f"{run_id} pause")
         assert "paused" in await desk.say("")
         assert "Agent 1 (agent 1) is skipped." in await desk.say(f"{run_id} skip 1")
         assert "continues" in await desk.say(f"{run_id} resume")
@@ -98,8 +98,8 @@ async def test_a_stopped_run_is_gone_on_with_where_it_was(tmp_path: Path):
     async with _desk(tmp_path, scripts) as desk:
         run_id = (await desk.made.start("return [await agent('<a>'), await agent('<b>')]")).run_id
         await _asked(desk, "b")
-        assert "is stopped" in await desk.say(f"{run_id} stop")
-        assert "1 results known from before" in await desk.say(f"{run_id} resume")
+        assert "Stopped" in await desk.say(f"{run_id} stop")
+        assert "reusing 1 result" in await desk.say(f"{run_id} resume")
         _, task = await desk.made.team.over(2)
         assert len(desk.made.team.models.requests("a")) == 1
     assert answer_of(task) == '["A","B"]'
@@ -113,12 +113,12 @@ async def test_a_script_is_saved_and_not_replaced_unasked(tmp_path: Path):
             await desk.say(f"{task.id} save mine")
         assert await desk.say(f"{task.id} save mine --force") == first
         user = await desk.say(f"{task.id} save --user")
-    assert first == f"Saved as {tmp_path / '.claude' / 'workflows' / 'mine.js'}."
-    assert user == f"Saved as {tmp_path / 'home' / '.claude' / 'workflows' / 'test.js'}."
+    assert first == f"Saved to {tmp_path / '.claude' / 'workflows' / 'mine.js'}."
+    assert user == f"Saved to {tmp_path / 'home' / '.claude' / 'workflows' / 'test.js'}."
 
 
 async def test_without_workflows_the_command_says_so(tmp_path: Path):
-    with pytest.raises(UsageError, match="turned off"):
+    with pytest.raises(UsageError, match="are off"):
         await workflows("", Commanded(tmp_path).context)
 
 
@@ -134,9 +134,9 @@ async def test_workflow_files_are_commands_with_their_source(tmp_path: Path):
         "project",
         str(path),
     )
-    assert isinstance(said, Says) and "The workflow saved runs in the background" in said.text
+    assert isinstance(said, Says) and "The workflow saved is running in the background" in said.text
     assert answer_of(task) == '[{"n":1}]'
-    assert task.result is not None and 'The user asked for it with /saved {"n": 1}' in task.result
+    assert task.result is not None and 'The user requested it with /saved {"n": 1}' in task.result
 
 
 async def test_a_rule_against_a_workflow_counts_for_whoever_types_its_name(tmp_path: Path):

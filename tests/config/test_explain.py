@@ -100,13 +100,13 @@ def test_the_text_shows_the_winner_first_and_marks_it(tmp_path: Path):
     folders.write(user={"model": "a"}, project={"model": "b"})
     config = folders.load()
     assert list(render(explain(config, "model"))) == [
-        'model = "b"  (the highest source counts)',
+        'model = "b"  (the highest source wins)',
         f'  * projectSettings  {folders.files["project"]}:2  "b"',
         f'    userSettings     {folders.files["user"]}:2  "a"',
     ]
     assert render(explain(config, "modle"))[0].endswith(": did you mean model?")
     assert render(explain(config, "verbose")) == ("verbose = false  (the default: no source sets it)",)
-    assert render(explain(config, "agent")) == ("agent is not set, and has no fixed default.",)
+    assert render(explain(config, "agent")) == ("agent is not set and has no fixed default.",)
 
 
 def test_the_json_form_holds_the_same(tmp_path: Path):

@@ -84,8 +84,8 @@ async def test_the_policy_of_an_address_counts_over_files_and_outlives_the_addre
     old = RemotePolicy(url=url)
     later = copy["fetched"] + 7_200
     values, fault = remote_settings(old, {}, str(kept.parent), forced=False, now=later)
-    assert values == {"model": "remote"} and "cannot be fetched" in fault
-    with pytest.raises(ConfigError, match="cannot be fetched"):
+    assert values == {"model": "remote"} and "Could not fetch managed settings" in fault
+    with pytest.raises(ConfigError, match="Could not fetch managed settings"):
         remote_settings(old, {}, str(kept.parent), forced=True)
 
 
@@ -119,4 +119,4 @@ def test_doctor_shows_each_managed_value_with_its_source_and_no_secret(tmp_path:
 
 def test_doctor_says_when_nothing_is_managed(tmp_path: Path):
     (check,) = managed_checks(Folders(tmp_path).load())
-    assert "nothing is managed" in check.text
+    assert "no managed settings" in check.text

@@ -62,13 +62,13 @@ def test_a_helper_that_prints_no_settings_leaves_them_to_the_files(tmp_path: Pat
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("echo no posture >&2; exit 3", "ended with 3: no posture"),
-        ("exec sleep 60", "within 1 s"),
+        ("echo no posture >&2; exit 3", "exited with 3: no posture"),
+        ("exec sleep 60", "timed out after 1 s"),
         ("echo broken", "did not print JSON"),
         ("echo '[]'", "managedSettings"),
         ("echo '{\"managedSettings\": []}'", "managedSettings"),
         ("head -c 2000000 /dev/zero | tr '\\0' 'x'", "more than 1 MiB"),
-        ("kill -9 $$", "ended with -9"),
+        ("kill -9 $$", "exited with -9"),
     ],
 )
 def test_a_helper_that_fails_keeps_bridle_from_starting(tmp_path: Path, script: str, words: str):
@@ -96,7 +96,7 @@ def test_a_helper_that_may_not_be_run_keeps_bridle_from_starting(tmp_path: Path)
     folders = Folders(tmp_path)
     path = _helper(folders, "echo '{}'")
     path.chmod(stat.S_IRUSR)
-    with pytest.raises(ConfigError, match="cannot be started"):
+    with pytest.raises(ConfigError, match="Could not start"):
         folders.load()
 
 
@@ -163,7 +163,7 @@ def test_a_helper_named_later_that_fails_leaves_what_held(tmp_path: Path):
     config = folders.load()
     folders.write(managed={"policyHelper": {"path": "/no/such/helper"}})
     config = reload(config)
-    assert config.settings.language == "es" and "cannot be started" in config.problems[0].message
+    assert config.settings.language == "es" and "Could not start" in config.problems[0].message
 
 
 async def test_it_runs_again_after_a_while_and_a_failure_keeps_what_it_said(tmp_path: Path):
@@ -178,7 +178,7 @@ async def test_it_runs_again_after_a_while_and_a_failure_keeps_what_it_said(tmp_
     live = LiveConfig(folders.load(), seen.put_nowait, report)
     path.write_text("#!/bin/sh\nexit 1\n")
     await live._ask_helper()
-    assert live.refresh().settings.language == "one" and "ended with 1" in told[0]
+    assert live.refresh().settings.language == "one" and "exited with 1" in told[0]
     path.write_text(f"#!/bin/sh\n{_prints(language='two')}\n")
     await live._ask_helper()
     assert live.refresh().settings.language == "two"

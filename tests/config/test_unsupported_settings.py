@@ -23,21 +23,24 @@ def _loaded(tmp_path: Path, text: str) -> Config:
 
 
 def test_a_key_without_effect_is_named_with_the_reason(tmp_path: Path):
-    config = _loaded(tmp_path, '{\n "voiceEnabled": true\n}')
+    config = _loaded(tmp_path, '{\n "prUrlTemplate": "x"\n}')
 
     (problem,) = config.problems
-    assert str(problem) == f"{tmp_path}/settings.json:2: voiceEnabled: has no effect: bridle has no dictation"
-    assert "  ! no effect: bridle has no dictation" in render(explain(config, "voiceEnabled"))
+    assert (
+        str(problem)
+        == f"{tmp_path}/settings.json:2: prUrlTemplate: has no effect: bridle shows no links to pull requests"
+    )
+    assert "  ! no effect: bridle shows no links to pull requests" in render(explain(config, "prUrlTemplate"))
 
 
 def test_what_asks_for_less_or_for_the_default_is_no_problem(tmp_path: Path):
     text = (
-        '{"disableArtifact": true, "fastMode": false, "autoUpdatesChannel": "latest", "voiceEnabled": null}'
+        '{"disableArtifact": true, "fastMode": false, "autoUpdatesChannel": "latest", "prUrlTemplate": null}'
     )
     config = _loaded(tmp_path, text)
 
     assert config.problems == ()
-    assert "  ! no effect: bridle makes no artifacts" in render(explain(config, "disableArtifact"))
+    assert "  ! no effect: bridle has no artifacts" in render(explain(config, "disableArtifact"))
 
 
 def test_a_part_of_an_object_can_be_without_effect(tmp_path: Path):

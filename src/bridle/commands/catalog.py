@@ -287,6 +287,7 @@ CATALOG: tuple[Listing, ...] = (
         ("continue",),
         completes=True,
     ),
+    Listing("search", "Search every conversation on this machine", _HISTORY, "search", "<words>"),
     Listing("recall", "Search other conversations", _HISTORY, "recall", "<words>"),
     Listing(
         "rewind",
@@ -386,7 +387,6 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("artifacts", "Published pages", _NOTICE, "artifacts", hidden=True),
     Listing("autofix-pr", "Watch a pull request", _NOTICE, "autofix", "[prompt]", hidden=True),
-    Listing("chrome", "Browser settings", _NOTICE, "browser", hidden=True),
     Listing("design-login", "Design product", _NOTICE, "design", aliases=("design-sync",), hidden=True),
     Listing("desktop", "Move to the desktop app", _NOTICE, "desktop", aliases=("app",), hidden=True),
     Listing("install-github-app", "GitHub app", _NOTICE, "github_app", hidden=True),
@@ -411,7 +411,6 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("schedule", "Cloud schedules", _NOTICE, "schedule", "[text]", ("routines",), hidden=True),
     Listing("ultrareview", "Cloud review", _NOTICE, "cloud_review", "[pr|branch]", hidden=True),
-    Listing("voice", "Dictation", _NOTICE, "voice", "[hold|tap|off]", hidden=True),
     Listing("pr-comments", "Removed", _NOTICE, "pr_comments", hidden=True),
     Listing("ultraplan", "Removed", _NOTICE, "ultraplan", hidden=True),
     Listing("vim", "Removed", _NOTICE, "vim", hidden=True),

@@ -46,14 +46,14 @@ async def _set_up(command: str, cloud: Cloud, arguments: str, context: CommandCo
     except ConfigError as error:
         raise UsageError(str(error)) from error
     context.settings.refresh()
-    return Says(f"{shown}\nWritten; {cloud.label} answers in new sessions.")
+    return Says(f"{shown}\nSaved. New sessions use {cloud.label}.")
 
 
 def _words(arguments: str) -> list[str]:
     try:
         return shlex.split(arguments)
     except ValueError as error:
-        raise UsageError(f"The arguments cannot be read: {error}.") from error
+        raise UsageError(f"Invalid arguments: {error}.") from error
 
 
 def _read(cloud: Cloud, words: list[str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ async def _ask(cloud: Cloud, context: CommandContext) -> dict[str, str] | None:
 
 
 async def _confirmed(shown: str, context: CommandContext) -> bool:
-    question = ElicitationQuestion(server="bridle", message=f"{shown}\n\nSend writes this.", schema={})
+    question = ElicitationQuestion(server="bridle", message=f"{shown}\n\nEnter saves this.", schema={})
     answer = await context.runtime.channel.ask(question)
     return isinstance(answer, Supplied) and answer.action == "accept"
 
@@ -103,7 +103,7 @@ def _shown(cloud: Cloud, variables: Mapping[str, str], file: str, context: Comma
     env: Any = context.settings.config().raw.get("env")
     before: Mapping[str, Any] = env if isinstance(env, dict) else {}
     lines = [f'"env" in {file}:', *(f"  {name}={value}" for name, value in variables.items())]
-    lines += [f"  {name} is taken out" for name in SWITCHES if name in before and name not in variables]
+    lines += [f"  remove {name}" for name in SWITCHES if name in before and name not in variables]
     if (missing := cloud.credentials({**context.env, **variables})) is not None:
         lines.append(f"Still to do: {missing}.")
     return "\n".join(lines)

@@ -48,7 +48,7 @@ async def agents(arguments: str, context: CommandContext) -> CommandResult:
     folder = os.path.join(config_home(context.env), "agents")
     advice = (
         f"An agent is a Markdown file in .claude/agents/ or {folder}: front matter with a name and a "
-        "description, then its prompt. Ask for one in a prompt and it is written for you."
+        "description, then its prompt. Or ask bridle to write one."
     )
     return Shows(view="agents", text="\n".join([*rows, advice]))
 
@@ -60,7 +60,7 @@ async def hooks(arguments: str, context: CommandContext) -> CommandResult:
     for entry in table.entries:
         objection = table.policy.objection(entry)
         matcher = f" [{entry.matcher_text}]" if entry.matcher_text else ""
-        why = f"  (does not run: {objection})" if objection else ""
+        why = f"  (inactive: {objection})" if objection else ""
         lines.append(f"{entry.event}{matcher} {entry.kind}  {entry.origin.file or entry.origin.source}{why}")
     return Shows(view="hooks", text="\n".join(lines) or "No hooks are configured.")
 
@@ -73,7 +73,7 @@ async def peers(arguments: str, context: CommandContext) -> CommandResult:
     known = context.runtime.features.find(AGENTS)
     rows = [f"{task.id}  {task.description}" for task in known.running()] if known is not None else []
     rows += (f"{each.address}  {each.status}  {each.about}" for each in await remote_contacts(context.env))
-    return Says("\n".join(rows) or "No agent is at work, and no other session can be written to.")
+    return Says("\n".join(rows) or "No running agents, and no other session to message.")
 
 
 async def servers(arguments: str, context: CommandContext) -> CommandResult:
@@ -83,7 +83,7 @@ async def servers(arguments: str, context: CommandContext) -> CommandResult:
         listed = "\n".join(map(_server, known.status()))
         return Shows(view="mcp", text=listed or "No MCP servers are configured.")
     if known is NO_SERVERS:
-        return Says("No MCP servers are configured; bridle mcp add adds one.", is_error=True)
+        return Says("No MCP servers are configured. Add one with: bridle mcp add", is_error=True)
     if len(words) != 2 or words[0] not in ("reconnect", "enable", "disable"):
         raise UsageError("Use /mcp, /mcp reconnect <server>, /mcp enable|disable <server|all>.")
     return await _look_after(words[0], words[1], known)
@@ -92,19 +92,19 @@ async def servers(arguments: str, context: CommandContext) -> CommandResult:
 async def memory(arguments: str, context: CommandContext) -> CommandResult:
     if arguments in ("on", "off"):
         await save("autoMemoryEnabled", arguments == "on", context)
-        return Says(f"Automatic memory is {arguments}.")
+        return Says(f"Auto-memory is {arguments}.")
     places = [each for each in await asyncio.to_thread(memory_places, context) if each.exists]
     rows = [f"{each.name}: {each.path} ({estimate(each.text):,} tokens)" for each in places]
-    rows.append(f"Automatic memory is {'on' if takes_notes(context) else 'off'}.")
+    rows.append(f"Auto-memory is {'on' if takes_notes(context) else 'off'}.")
     if len(rows) == 1:
-        rows.insert(0, "There are no instruction files; /init writes one.")
+        rows.insert(0, "No instruction files. Create one with /init.")
     return Shows(view="memory", text="\n".join(rows))
 
 
 async def reload(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     if context.reload_extensions is None:
-        return Says("Nothing is loaded from files in this session, so there is nothing to read again.")
+        return Says("This session loads nothing from files, so there is nothing to reload.")
     return Says(await context.reload_extensions())
 
 
@@ -119,13 +119,13 @@ async def skills(arguments: str, context: CommandContext) -> CommandResult:
         case _:
             raise UsageError(f"Use /skills, or /skills <name> {'|'.join(VISIBILITIES)}.")
     rows = [_skill(each) for each in sorted(facts, key=lambda each: -each.tokens)]
-    return Shows(view="skills", text="\n".join(rows) or "There are no skills.")
+    return Shows(view="skills", text="\n".join(rows) or "No skills.")
 
 
 async def _look_after(action: str, name: str, known: McpServers) -> CommandResult:
     names = [state.name for state in known.status()]
     if name != "all" and name not in names:
-        raise UsageError(f"There is no server {name}; these are: {', '.join(names) or 'none'}.")
+        raise UsageError(f"Unknown server {name}. Servers: {', '.join(names) or 'none'}.")
     lines: list[str] = []
     failed = False
     for each in names if name == "all" else [name]:
@@ -149,7 +149,7 @@ async def _set_visibility(
         meant = did_you_mean(name, (each.name for each in facts)) or ". Try /skills."
         raise UsageError(f"Unknown skill {name}{meant}")
     if found.locked:
-        raise UsageError(f"Your organisation decides who may use {found.name}.")
+        raise UsageError(f"Your organization controls {found.name}.")
     file = settings_file("user", context)
     keys = ("skillOverrides", found.name)
     if word == "on":

@@ -43,14 +43,14 @@ async def clear(arguments: str, context: CommandContext) -> CommandResult:
 async def compact(arguments: str, context: CommandContext) -> CommandResult:
     session, runtime = context.session, context.runtime
     if not runtime.habits.allowed:
-        return Says("DISABLE_COMPACT turns compaction off.", is_error=True)
+        return Says("Compaction is disabled (DISABLE_COMPACT).", is_error=True)
     context.begin()
     typed = Prompt(content=f"/compact {arguments}".strip(), origin=context.origin)
     turn = Turn(session, typed, runtime)
     try:
         done = await compact_now(turn, trigger="manual", focus=arguments, in_turn=False)
     except CompactionFailed as failure:
-        return Says(f"The conversation was not compacted: {failure}", is_error=True)
+        return Says(f"Could not compact the conversation: {failure}", is_error=True)
     report = Compacted(
         trigger="manual",
         tokens_before=done.tokens_before,
@@ -67,7 +67,7 @@ async def compacted(arguments: str, context: CommandContext) -> CommandResult:
     """What the last compaction dropped, and what it kept in its place."""
     del arguments
     if (last := last_compaction(context.session)) is None:
-        return Says("This conversation was not compacted.")
+        return Says("This conversation has not been compacted.")
     return Shows(view="compacted", text=f"{report_text(last)}\n\n{last.summary}")
 
 
@@ -75,11 +75,11 @@ async def uncompact(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     path = context.runtime.records.transcript
     if path is None:
-        return Says("This conversation is not kept on disk, so nothing can be taken back.", is_error=True)
+        return Says("This conversation is not saved, so compaction cannot be undone.", is_error=True)
     if not await asyncio.to_thread(undo_compaction, context.session, path):
-        return Says("There is no compaction to take back.", is_error=True)
+        return Says("No compaction to undo.", is_error=True)
     context.session.swap(measured=None)
-    return Says("The conversation is as it was before the compaction; what was said since is left behind.")
+    return Says("Undid the compaction. Later messages were dropped.")
 
 
 async def pin(arguments: str, context: CommandContext) -> CommandResult:
@@ -90,14 +90,14 @@ async def pin(arguments: str, context: CommandContext) -> CommandResult:
         return Shows(view="pin", text=_pins(ledger))
     if word == "remove":
         if (found := ledger.find(rest.strip())) is None:
-            raise UsageError(f"There is no pin {rest.strip() or '(none named)'}: /pin list shows their ids.")
+            raise UsageError(f"Unknown pin {rest.strip() or '(no id)'}. /pin list shows the ids.")
         pins.unpin(context.session, found.id)
-        return Says(f"No longer kept: {found.text}")
+        return Says(f"Unpinned: {found.text}")
     text = rest.strip() if word == "add" else arguments
     if not text:
-        raise UsageError("Say what to keep: /pin <text>.")
+        raise UsageError("Give a text: /pin <text>.")
     pins.pin(context.session, text)
-    return Says(f"Kept through every compaction: {text}")
+    return Says(f"Pinned: {text}")
 
 
 async def branch(arguments: str, context: CommandContext) -> CommandResult:
@@ -119,9 +119,9 @@ async def rename(arguments: str, context: CommandContext) -> CommandResult:
     name = arguments.strip()
     if not name:
         if not context.session.entries:
-            raise UsageError("Say how to name it: /rename <name>.")
+            raise UsageError("Give a name: /rename <name>.")
         name = (await ask_aside(_TITLE_REQUEST, context, most=40)).strip().strip("\"'`.")
-    return Says(f"Named “{name_session(name, context)}”.")
+    return Says(f"Renamed to “{name_session(name, context)}”.")
 
 
 async def leave(arguments: str, context: CommandContext) -> CommandResult:
@@ -141,7 +141,7 @@ async def fork(arguments: str, context: CommandContext) -> CommandResult:
     if sessions is None or sessions.refusal is not None:
         return Says(f"Copied. Open it in another terminal with: bridle --resume {fresh}")
     job = await asyncio.to_thread(sessions.begin, fresh, arguments)
-    return Says(f"Copied into the background as {job}. Look at it with: bridle attach {job}")
+    return Says(f"Copied to background session {job}. Open it with: bridle attach {job}")
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:
@@ -157,9 +157,9 @@ def copy_conversation(context: CommandContext, title: str | None) -> str:
         SessionError: nothing was said yet, or it is not kept.
     """
     if not context.place.persist:
-        raise SessionError("This conversation is not kept on disk, so it cannot be copied.")
+        raise SessionError("This conversation is not saved, so it cannot be copied.")
     if not context.session.entries:
-        raise SessionError("Nothing was said yet, so there is nothing to copy.")
+        raise SessionError("The conversation is empty, so there is nothing to copy.")
     context.session.flush()
     return management.fork(context.session.id, context.env, title=title)
 
@@ -179,7 +179,7 @@ def find_session(wanted: str, context: CommandContext) -> str:
         return wanted
     found = find_by_name(wanted, context.env, directory=context.place.cwd)
     if found is None:
-        raise SessionError(f"No conversation matches {wanted!r}: /resume lists all.")
+        raise SessionError(f"No conversation matches {wanted!r}. /resume lists all.")
     return found
 
 
@@ -188,10 +188,12 @@ def report_text(done: Compacted) -> str:
     left = "" if done.tokens_after is None else f" to {done.tokens_after:,}"
     first = f"Compacted {done.tokens_before:,} tokens{left}."
     if done.tokens_after is not None and done.tokens_after >= done.tokens_before:
-        first = f"Compacting saved nothing: {done.tokens_before:,} tokens before, {done.tokens_after:,} now."
+        first = (
+            f"Compaction saved nothing: {done.tokens_before:,} tokens before, {done.tokens_after:,} after."
+        )
     rows = [f"- {_counted(gone)}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
     parts = [first, *(["Dropped:\n\n" + "\n".join(rows)] if rows else [])]
-    return "\n\n".join([*parts, "/compacted shows what it kept; /uncompact takes it back."])
+    return "\n\n".join([*parts, "See what was kept with /compacted; undo with /uncompact."])
 
 
 def _counted(gone: Dropped) -> str:
@@ -208,12 +210,12 @@ def _sessions(found: list[SessionInfo], current: str) -> str:
         f"{info.session_id}  {info.summary[:80]}{'  (this one)' if info.session_id == current else ''}"
         for info in found
     ]
-    return "\n".join(rows) or "No conversation of this folder is kept."
+    return "\n".join(rows) or "No saved conversations in this folder."
 
 
 def _pins(ledger: Ledger) -> str:
     rows = [f"{pin.id}  {pin.text}{'  (found)' if pin.origin == 'found' else ''}" for pin in ledger.pins]
-    return "\n".join(rows) or "Nothing is pinned. /pin <text> keeps words through every compaction."
+    return "\n".join(rows) or "Nothing is pinned. Pin text with /pin <text>."
 
 
 _MOST_ITEMS = 30
@@ -236,15 +238,15 @@ async def items(arguments: str, context: CommandContext) -> CommandResult:
     session, runtime = context.session, context.runtime
     match deed:
         case "stub":
-            return Says(f"Only a note of it is left: {stub_item(session, runtime, item_id):,} tokens saved.")
+            return Says(f"Replaced with a short note: {stub_item(session, runtime, item_id):,} tokens saved.")
         case "drop":
-            return Says(f"It is no longer sent: {drop_item(session, runtime, item_id):,} tokens saved.")
+            return Says(f"Dropped: {drop_item(session, runtime, item_id):,} tokens saved.")
         case "hold":
             hold_item(session, item_id)
-            return Says("It is never cleared now.")
+            return Says("Held: it will not be cleared.")
         case "release":
             release_item(session, item_id)
-            return Says("It may be cleared again.")
+            return Says("Released: it can be cleared again.")
         case _:
             raise UsageError(_USAGE)
 

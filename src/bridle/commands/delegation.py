@@ -44,7 +44,7 @@ async def delegate(delegation: Delegation, context: CommandContext) -> AgentRepo
     """
     agents = context.runtime.features.find(AGENTS)
     if agents is None:
-        raise ToolError("There are no agents in this session.")
+        raise ToolError("This session has no agents.")
     turn = Turn(context.session, Prompt(content=delegation.prompt, origin=context.origin), context.runtime)
     return await agents.run(turn, delegation, call_id=f"command_{new_uuid()}")
 
@@ -54,4 +54,4 @@ def report_text(report: AgentReport) -> str:
     if isinstance(report, AgentCompleted):
         warning = f"\n\n{report.warning}" if report.warning else ""
         return text_of([*report.content]) + warning
-    return f"{report.agent_type} works on it in the background ({report.agent_id}); /tasks shows how it goes."
+    return f"{report.agent_type} is working on it in the background ({report.agent_id}). See /tasks."

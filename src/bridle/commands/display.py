@@ -34,9 +34,9 @@ _TERMINALS = {
         "    set -s extended-keys on",
         "    set -as terminal-features '*:extkeys'",
         "    set -g allow-passthrough on",
-        "extended-keys passes shift+enter on, allow-passthrough notifications.",
+        "extended-keys enables shift+enter, allow-passthrough enables notifications.",
     ),
-    "screen": ("GNU screen does not pass shift+enter on: use ctrl+j.",),
+    "screen": ("GNU screen does not support shift+enter: use ctrl+j.",),
     "JetBrains-JediTerm": ("JetBrains terminals do not report shift+enter: use ctrl+j or \\ and enter.",),
 }
 _NO_SETUP = (
@@ -53,17 +53,17 @@ async def color(arguments: str, context: CommandContext) -> CommandResult:
     if not wanted:
         return Says(f"Colors: {', '.join(known)}.")
     if wanted not in known:
-        raise UsageError(f"There is no color {wanted}: use one of {', '.join(known)}.")
+        raise UsageError(f"Unknown color {wanted}. Use one of {', '.join(known)}.")
     session = context.session
     session.note({"type": "agent-color", "agentColor": wanted, "sessionId": session.id})
-    return Says(f"The color of this session is {wanted}.")
+    return Says(f"Set the session color to {wanted}.")
 
 
 async def focus(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     current = context.settings.config().settings.view_mode
     await save("viewMode", None if current == "focus" else "focus", context)
-    return Shows(view="focus", text=f"The focus view is {'off' if current == 'focus' else 'on'}.")
+    return Shows(view="focus", text=f"Focus view is {'off' if current == 'focus' else 'on'}.")
 
 
 async def keybindings(arguments: str, context: CommandContext) -> CommandResult:
@@ -79,9 +79,9 @@ async def keybindings(arguments: str, context: CommandContext) -> CommandResult:
 
 async def scroll_speed(arguments: str, context: CommandContext) -> CommandResult:
     if not arguments.isdecimal() or not 1 <= int(arguments) <= _MOST_LINES:
-        raise UsageError(f"Use /scroll-speed with a number of lines from 1 to {_MOST_LINES}.")
+        raise UsageError(f"Use /scroll-speed <lines>, from 1 to {_MOST_LINES}.")
     await save("env.CLAUDE_CODE_SCROLL_SPEED", arguments, context)
-    return Says(f"The wheel scrolls {arguments} lines.")
+    return Says(f"Set the scroll speed to {arguments} lines.")
 
 
 async def terminal_setup(arguments: str, context: CommandContext) -> CommandResult:
@@ -103,14 +103,14 @@ async def theme(arguments: str, context: CommandContext) -> CommandResult:
         current = context.settings.config().settings.theme or "auto"
         return Shows(view="theme", text=f"The theme is {current}. Themes: {', '.join(complete(context))}.")
     if wanted not in complete(context):
-        raise UsageError(f"There is no theme {wanted}: use one of {', '.join(complete(context))}.")
+        raise UsageError(f"Unknown theme {wanted}. Use one of {', '.join(complete(context))}.")
     if wanted.startswith(CUSTOM):
         name = wanted.removeprefix(CUSTOM)
         file = os.path.join(config_home(context.env), "themes", f"{name}.json")
         if isinstance(problem := read_theme(ThemeFile(name=name, path=file)), Problem):
             raise UsageError(str(problem))
     await save("theme", None if wanted == "auto" else wanted, context)
-    return Shows(view="theme", arguments=wanted, text=f"The theme is {wanted}.")
+    return Shows(view="theme", arguments=wanted, text=f"Set the theme to {wanted}.")
 
 
 async def layout(arguments: str, context: CommandContext) -> CommandResult:
@@ -119,7 +119,7 @@ async def layout(arguments: str, context: CommandContext) -> CommandResult:
         current = context.settings.config().settings.tui or "default"
         return Says(f"The layout is {current}. Use /tui default or /tui fullscreen.")
     await save("tui", wanted, context)
-    return Shows(view="tui", arguments=wanted, text=f"The layout is {wanted}.")
+    return Shows(view="tui", arguments=wanted, text=f"Set the layout to {wanted}.")
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ async def ide(arguments: str, context: CommandContext) -> CommandResult:
     match word:
         case "off" | "disconnect":
             before = await editors.disconnect()
-            return Says("No editor was connected." if before is None else f"{before.name} is disconnected.")
+            return Says("No editor is connected." if before is None else f"Disconnected from {before.name}.")
         case "open":
             return Says(await _open(rest, context, editors))
         case _:
             editor = await editors.connect(arguments)
-            return Says(f"{editor.name} is connected to this session.")
+            return Says(f"Connected to {editor.name}.")
 
 
 async def rows_of(context: CommandContext) -> tuple[EditorRow, ...]:
@@ -73,7 +73,7 @@ async def _open(name: str, context: CommandContext, editors: SessionEditors) -> 
     path = context.workspace.resolve(name.strip()) if name.strip() else ""
     if not os.path.isfile(path):
         raise UsageError("Use /ide open with a file that exists.")
-    return f"{path} is open in {await editors.open_file(path)}."
+    return f"Opened {path} in {await editors.open_file(path)}."
 
 
 def _editors(context: CommandContext) -> SessionEditors:

@@ -43,7 +43,7 @@ async def export(arguments: str, context: CommandContext) -> CommandResult:
     path = context.workspace.resolve(arguments.strip("\"'"))
     path = path if os.path.splitext(path)[1] else f"{path}.txt"
     await _write(path, text)
-    return Says(f"The conversation is in {path}.")
+    return Says(f"Wrote the conversation to {path}.")
 
 
 async def _export_page(context: CommandContext, file: str) -> CommandResult:
@@ -101,12 +101,12 @@ async def copy(arguments: str, context: CommandContext) -> CommandResult:
     number = int(words.pop(0)) if words and words[0].isdecimal() else 1
     found = answers(context.session)
     if not 1 <= number <= len(found):
-        raise UsageError(f"No such answer: this conversation has {counted(len(found), 'answer')}.")
+        raise UsageError(f"Invalid number: this conversation has {counted(len(found), 'answer')}.")
     text = found[number - 1]
     if words:
         path = context.workspace.resolve(words[0].removeprefix("w ").strip("\"'"))
         await _write(path, text)
-        return Says(f"The answer is in {path}.")
+        return Says(f"Wrote the answer to {path}.")
     return Shows(view="copy", arguments=str(number), text=text)
 
 
@@ -117,7 +117,7 @@ async def report(arguments: str, context: CommandContext) -> CommandResult:
     make_folders(folder, private=True)
     data = msgspec.json.format(msgspec.json.encode(_bundle(arguments, context)), indent=2)
     await asyncio.to_thread(write_atomic, path, data, mode=0o600)
-    return Says(f"The report is in {path}. Nothing was sent: read it and pass it on yourself.")
+    return Says(f"Wrote the report to {path}. Nothing was sent: review it and send it yourself.")
 
 
 async def heap(arguments: str, context: CommandContext) -> CommandResult:
@@ -128,7 +128,7 @@ async def heap(arguments: str, context: CommandContext) -> CommandResult:
     path = os.path.join(context.runtime.records.storage, "heap.txt")
     make_folders(os.path.dirname(path), private=True)
     await _write(path, "\n".join([f"most memory used: {most:,} KiB", *lines]))
-    return Says(f"What fills the memory is in {path}.")
+    return Says(f"Wrote the memory report to {path}.")
 
 
 def conversation_text(session: Session) -> str:
@@ -193,9 +193,7 @@ def _bundle(words: str, context: CommandContext) -> dict[str, Any]:
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            key: "(left out)"
-            if any(word in str(key).lower() for word in _SECRET)
-            else _without_secrets(inner)
+            key: "(omitted)" if any(word in str(key).lower() for word in _SECRET) else _without_secrets(inner)
             for key, inner in value.items()
         }
     return [_without_secrets(each) for each in value] if isinstance(value, list) else value

@@ -27,13 +27,13 @@ async def add_folder(arguments: str, context: CommandContext) -> CommandResult:
     path = _folder(named, context, usage="/add-dir [--user|--project|--local] <path>")
     known = any(_is_inside(path, root) for root in context.workspace.roots)
     if known and scope is None:
-        return Says(f"{path} is a working folder already.")
+        return Says(f"{path} is already a working directory.")
     if not known:
         await _widen(path, context.runtime)
     if scope is None:
-        return Says(f"Working in {path} as well, for this session.")
+        return Says(f"Added {path} for this session.")
     await _persist("addDirectories", path, _DESTINATIONS[scope], context)
-    return Says(f"Working in {path} as well, now and from now on.")
+    return Says(f"Added {path} for this and later sessions.")
 
 
 async def remove_folder(arguments: str, context: CommandContext) -> CommandResult:
@@ -48,21 +48,21 @@ async def remove_folder(arguments: str, context: CommandContext) -> CommandResul
     path = workspace.resolve(arguments.strip("\"'"))
     added = workspace.roots[1:]
     if path not in added:
-        there = f"these were: {', '.join(added)}" if added else "none was"
-        raise UsageError(f"{path} was not added to this session; {there}.")
+        there = f"added: {', '.join(added)}" if added else "none is"
+        raise UsageError(f"{path} is not an added directory ({there}).")
     workspace.roots = (workspace.roots[0], *(root for root in added if root != path))
     context.runtime.servers.roots_changed()
     for destination in _kept_in(path, context):
         await _persist("removeDirectories", path, destination, context)
-    return Says(f"No longer working in {path}.")
+    return Says(f"Removed {path}.")
 
 
 async def change_folder(arguments: str, context: CommandContext) -> CommandResult:
     path = _folder(arguments, context, usage="/cd <path>")
     if path == context.workspace.cwd:
-        return Says(f"The session is in {path} already.")
+        return Says(f"Already in {path}.")
     await enter_folder(path, context.session, context.runtime)
-    return Says(f"Going on in {path}.")
+    return Says(f"Changed to {path}.")
 
 
 async def enter_folder(path: str, session: Session, runtime: Runtime) -> None:
@@ -123,7 +123,7 @@ def _folder(named: str, context: CommandContext, *, usage: str) -> str:
         raise UsageError(f"Name a folder: {usage}.")
     path = context.workspace.resolve(named.strip("\"'"))
     if not os.path.isdir(path):
-        raise UsageError(f"There is no folder {path}.")
+        raise UsageError(f"Folder {path} does not exist.")
     return path
 
 

@@ -25,7 +25,7 @@ Restore = Literal["both", "conversation", "code", "summary", "summary-after"]
 _MOST_LISTED = 30
 _LONGEST_SHOWN = 100
 _USAGE = f"/rewind <number> [{'|'.join(get_args(Restore))}]"
-_RECAP = "Sum up in one line what this conversation is about and where it stands."
+_RECAP = "Summarize in one line the topic and state of this conversation."
 
 
 class RewindPoint(Struct, frozen=True, kw_only=True):
@@ -40,21 +40,21 @@ class RewindPoint(Struct, frozen=True, kw_only=True):
 
 async def aside(arguments: str, context: CommandContext) -> CommandResult:
     if not arguments:
-        raise UsageError("Say what you want to know: /btw <question>.")
+        raise UsageError("Ask a question: /btw <question>.")
     return Says(await ask_aside(arguments, context))
 
 
 async def recap(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     if not context.session.entries:
-        return Says("Nothing was said yet.")
+        return Says("The conversation is empty.")
     return Says(" ".join((await ask_aside(_RECAP, context)).split()))
 
 
 async def recall(arguments: str, context: CommandContext) -> CommandResult:
     """Where words were said in other conversations of this folder, the newest first."""
     if not arguments:
-        raise UsageError("Say what to look for: /recall <words>.")
+        raise UsageError("Give search words: /recall <words>.")
     found = await asyncio.to_thread(find_words, arguments, context.place.cwd, context.env)
     rows = [
         f"{each.timestamp[:10]}  {each.session_id}  {each.title[:_LONGEST_SHOWN]}\n"
@@ -62,20 +62,42 @@ async def recall(arguments: str, context: CommandContext) -> CommandResult:
         for each in found
         if each.session_id != context.session.id
     ]
-    hint = "\nGo on with one of them: /resume <session>."
+    hint = "\nResume with: /resume <session>"
     return Says(
-        "\n".join(rows) + hint if rows else "No other conversation of this project has all of these words."
+        "\n".join(rows) + hint if rows else "No other conversation in this project contains all these words."
     )
+
+
+async def search(arguments: str, context: CommandContext) -> CommandResult:
+    """Where words were said in any conversation on this machine, the newest first."""
+    import sqlite3
+
+    from bridle.features.recall import index
+    from bridle.features.recall.query import Query, check, shown
+    from bridle.features.recall.query import search as find
+
+    query = check(Query(words=arguments))
+    try:
+        done = await asyncio.to_thread(index.update, context.env)
+        if done.busy and index.age(context.env) is None:
+            return Says("The index of conversations is being made. Try again in a minute.")
+        hits = await asyncio.to_thread(find, query, context.env)
+    except (OSError, sqlite3.Error) as error:
+        raise UsageError(
+            f"The index of conversations cannot be used: {error}. Make it anew with bridle search --rebuild."
+        ) from error
+    others = [hit for hit in hits if hit.session != context.session.id]
+    if not others:
+        return Says("No other conversation has all of these words.")
+    return Says(f"```\n{shown(others)}\n```\nSee one with bridle search --show <number>.")
 
 
 async def rewind(arguments: str, context: CommandContext) -> CommandResult:
     points = rewind_points(context)
     if not arguments:
         rows = [f"{point.number}  {point.text}" for point in points[:_MOST_LISTED]]
-        usage = f"\nGo back with {_USAGE}." if rows else ""
-        return Shows(
-            view="rewind", text="\n".join(rows) + usage if rows else "There is nothing to go back to."
-        )
+        usage = f"\nRewind with {_USAGE}." if rows else ""
+        return Shows(view="rewind", text="\n".join(rows) + usage if rows else "Nothing to rewind to.")
     number, _, wish = arguments.partition(" ")
     what = next((each for each in get_args(Restore) if each == (wish.strip() or "both")), None)
     point = next((each for each in points if str(each.number) == number), None)
@@ -126,7 +148,7 @@ async def rewind_to(uuid: str, what: Restore, context: CommandContext, *, focus:
     entries = context.session.entries
     at = next((index for index, entry in enumerate(entries) if entry["uuid"] == uuid), None)
     if at is None:
-        raise SessionError("There is no such message in this conversation any more.")
+        raise SessionError("That message is no longer in this conversation.")
     if what == "summary":
         return await _sum_up(context, focus, keep_from=uuid)
     if what == "summary-after":
@@ -145,8 +167,8 @@ async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> 
     checkpoints = context.runtime.records.checkpoints
     if checkpoints is None:
         if needed:
-            raise UsageError("Files are not kept in this session: set fileCheckpointingEnabled to true.")
-        return "Files stay as they are: none are kept in this session."
+            raise UsageError("File checkpoints are off: set fileCheckpointingEnabled to true.")
+        return "Files were not restored: this session has no file checkpoints."
     done = await checkpoints.rewind(uuid)
     links = len(done.skipped_links)
     skipped = f" Left {links} {'link' if links == 1 else 'links'} alone." if links else ""
@@ -158,7 +180,7 @@ async def _sum_up(
     context: CommandContext, focus: str, *, keep_from: str | None = None, replace_from: str | None = None
 ) -> str:
     if not context.runtime.habits.allowed:
-        raise SessionError("DISABLE_COMPACT turns compaction off.")
+        raise SessionError("Compaction is disabled (DISABLE_COMPACT).")
     context.begin()
     turn = Turn(context.session, Prompt(content="/rewind", origin=context.origin), context.runtime)
     try:
@@ -171,6 +193,6 @@ async def _sum_up(
             in_turn=False,
         )
     except CompactionFailed as failure:
-        raise SessionError(f"The conversation was not summed up: {failure}") from failure
-    what = "What came before" if replace_from is None else "Everything from that prompt on"
-    return f"{what} is summed up: {done.tokens_before:,} tokens became {done.tokens_after:,}."
+        raise SessionError(f"Could not summarize the conversation: {failure}") from failure
+    what = "Summarized everything before that prompt" if replace_from is None else "from that prompt on"
+    return f"Summarized everything {what}: {done.tokens_before:,} tokens to {done.tokens_after:,}."

@@ -56,13 +56,13 @@ async def bring_over(arguments: str, context: CommandContext) -> CommandResult:
     words = arguments.split()
     named: list[Agent] = [agent for agent in AGENTS if agent in words]
     if unknown := [word for word in words if word not in (*AGENTS, "--yes", "--dry-run")]:
-        raise UsageError(f"There is nothing to import from {unknown[0]}; use {', '.join(AGENTS)}.")
+        raise UsageError(f"Cannot import from {unknown[0]}. Use {', '.join(AGENTS)}.")
     steps = await asyncio.to_thread(plan_all, named, context.env)
     if not steps:
-        return Says("There is nothing to bring over that is not here already.")
+        return Says("Nothing new to import.")
     lines = [step.summary for step in steps]
     if "--yes" not in words or "--dry-run" in words:
-        return Says("\n".join([*lines, "Nothing was changed: /import --yes does it."]))
+        return Says("\n".join([*lines, "Nothing changed. Apply with: /import --yes"]))
     for step in steps:
         await asyncio.to_thread(apply, step)
     return Says("\n".join([*lines, "Done."]))

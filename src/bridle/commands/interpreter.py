@@ -109,12 +109,12 @@ def _refused(invocation: Invocation, context: CommandContext) -> Says | None:
     if barred is None and not _has_own_arguments(invocation, context.called_by):
         # The user named the command, and a pipe would say what it does.
         barred = next((each for each in invocation.commands if each.reach == "keyboard"), None)
-        whence = "text that was piped in"
+        whence = "piped input"
     if barred is None:
         return None
     return Says(
-        f"/{barred.name} was not run: {whence} asked for it, and it works only at the keyboard of this "
-        "machine. Type it there if you want it.",
+        f"/{barred.name} was not run: {whence} requested it, and it only runs from this machine's "
+        "keyboard. Type it there to run it.",
         is_error=True,
     )
 
@@ -177,7 +177,7 @@ async def _expanded(command: Command, invocation: Invocation, context: CommandCo
         kind="mcp_prompt" if command.source == "mcp" else "slash_command",
     )
     if said.block is not None:
-        return Says(f"A hook refused /{command.name}: {said.block}", is_error=True)
+        return Says(f"A hook blocked /{command.name}: {said.block}", is_error=True)
     more = (*map(text_block, said.context), *invocation.rest)
     return replace(result, content=[*_blocks(result), *more]) if more else result
 

@@ -19,6 +19,7 @@ from bridle.providers.model_listing import (
 )
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.services.fast_mode import FAST_MODE
 
 _ULTRACODE, _HARDEST = "ultracode", "xhigh"
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
@@ -82,9 +83,9 @@ async def effort(arguments: str, context: CommandContext) -> CommandResult:
     wanted = arguments.strip().lower()
     workflows = context.runtime.features.find(SESSION_WORKFLOWS)
     if wanted in ("", "status"):
-        levels = ", ".join(known) or "none: this model has no such choice"
+        levels = ", ".join(known) or "none for this model"
         ultra = ", with ultracode" if workflows is not None and workflows.ultracode else ""
-        return Shows(view="effort", text=f"Effort is {current or 'auto'}{ultra}. Levels: {levels}.")
+        return Shows(view="effort", text=f"Effort: {current or 'auto'}{ultra}. Levels: {levels}.")
     return Says(await choose_effort(wanted, context))
 
 
@@ -97,14 +98,14 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     workflows = context.runtime.features.find(SESSION_WORKFLOWS)
     if level == _ULTRACODE:
         if workflows is None or not workflows.allowed():
-            raise UsageError("ultracode needs workflows, which are turned off in this session.")
+            raise UsageError("ultracode needs workflows, which are off in this session.")
         workflows.ultracode = True
         context.server.change(asking=context.runtime.asking.at_effort(_HARDEST))
-        return "Ultracode is on for this session: hard thinking, and workflows for what is large."
+        return "Ultracode is on for this session: maximum effort, and workflows for large tasks."
     model = context.session.state.model
     known = context.runtime.facts(model).efforts
     if level != "auto" and level not in known:
-        raise UsageError(f"{model} takes {', '.join((*known, 'auto'))}, not {level}.")
+        raise UsageError(f"{model} supports {', '.join((*known, 'auto'))}, not {level}.")
     if workflows is not None:
         workflows.ultracode = False
     if level == "auto" or level in _KEPT_EFFORTS:
@@ -112,7 +113,7 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     asking = context.runtime.asking
     context.server.change(asking=asking.at_effort(None if level == "auto" else level))
     kept = "" if level == "auto" or level in _KEPT_EFFORTS else " for this session"
-    return f"Effort is {level}{kept}."
+    return f"Set effort to {level}{kept}."
 
 
 async def autocompact(arguments: str, context: CommandContext) -> CommandResult:
@@ -120,11 +121,11 @@ async def autocompact(arguments: str, context: CommandContext) -> CommandResult:
     if not wanted:
         window = context.runtime.window(context.session.state.model)
         state = "on" if habits.automatic and habits.allowed else "off"
-        return Says(f"Automatic compaction is {state}, at {window.compact_at:,} of {window.size:,} tokens.")
+        return Says(f"Auto-compact is {state}, at {window.compact_at:,} of {window.size:,} tokens.")
     if wanted in ("on", "off"):
         await save("autoCompactEnabled", None if wanted == "on" else False, context)
         context.server.change(habits=replace(habits, automatic=wanted == "on"))
-        return Says(f"Automatic compaction is {wanted}.")
+        return Says(f"Auto-compact is {wanted}.")
     try:
         window = read_window(wanted)
     except ValueError as error:
@@ -132,16 +133,29 @@ async def autocompact(arguments: str, context: CommandContext) -> CommandResult:
     await save("autoCompactWindow", window, context)
     context.server.change(habits=replace(habits, window=window, automatic=True))
     at = context.runtime.window(context.session.state.model).compact_at
-    return Says(f"The conversation is compacted at {at:,} tokens.")
+    return Says(f"Auto-compacts at {at:,} tokens.")
 
 
 async def fast(arguments: str, context: CommandContext) -> CommandResult:
-    del arguments, context
-    return Says(
-        "Fast mode is a paid service of one vendor that bridle does not use. "
-        "For quicker answers choose /model haiku or /effort low.",
-        is_error=True,
-    )
+    """Ask for faster answers at a higher price, or say whether that is so."""
+    wanted, model = arguments.strip().lower(), context.session.state.model
+    mode = context.runtime.features.find(FAST_MODE)
+    if wanted not in ("", "on", "off"):
+        raise UsageError("Use /fast on or /fast off.")
+    if mode is None:
+        raise UsageError(FAST_MODE.missing)
+    if wanted != "off" and (objection := mode.objection(model)) is not None:
+        raise UsageError(objection)
+    on = wanted == "on" if wanted else mode.state == "off"
+    mode.switch(on=on)
+    if on:
+        context.server.change(provider=mode.around(context.runtime.provider))
+    if context.settings.config().settings.fast_mode_per_session_opt_in is not True:
+        await save("fastMode", True if on else None, context)
+    if not on:
+        return Says("Fast mode is off.")
+    factor = context.runtime.facts(model).fast_factor
+    return Says(f"Fast mode is on: {model} answers faster, at {factor:g} times the price.")
 
 
 async def login(arguments: str, context: CommandContext) -> CommandResult:

@@ -35,8 +35,8 @@ async def permissions(arguments: str, context: CommandContext) -> CommandResult:
     if not text or action not in ("allow", "ask", "deny", "remove"):
         raise UsageError("Use /permissions allow|ask|deny|remove <rule> [user|project|local|session].")
     if action == "remove":
-        count = await remove_rule(text, context)
-        return Says(f"Removed {text} from {count} place(s).")
+        await remove_rule(text, context)
+        return Says(f"Removed {text}.")
     where = scope or "localSettings"
     await add_rule(text, Effect(action), where, context)
     return Says(f"{action.capitalize()} {text} ({where}).")
@@ -69,7 +69,7 @@ async def remove_rule(text: str, context: CommandContext, *, effect: Effect | No
         if write(rule) == text and (effect is None or rule.effect is effect)
     ]
     if not hits:
-        raise UsageError(f"There is no rule {text}: /permissions lists them.")
+        raise UsageError(f"Unknown rule {text}. /permissions lists the rules.")
     places: tuple[Destination, ...] = ("userSettings", "projectSettings", "localSettings", "session")
     done = 0
     for rule in hits:
@@ -81,7 +81,7 @@ async def remove_rule(text: str, context: CommandContext, *, effect: Effect | No
                 )
                 done += 1
     if not done:
-        raise UsageError(f"{text} comes from {hits[0].source} and cannot be taken away here.")
+        raise UsageError(f"{text} is set in {hits[0].source} and cannot be removed here.")
     return done
 
 
@@ -93,9 +93,7 @@ async def choose_mode(mode: Mode, context: CommandContext) -> None:
     """
     state = context.session.state
     if mode not in (*context.runtime.gate.modes, state.mode):
-        raise UsageError(
-            f"The mode {mode} is not available; these are: {', '.join(context.runtime.gate.modes)}."
-        )
+        raise UsageError(f"Mode {mode} is not available. Modes: {', '.join(context.runtime.gate.modes)}.")
     if (notice := mode_notice(state.mode, mode, state.rules)) is not None:
         context.runtime.channel.emit(Noticed(notice, "warning"))
     set_mode(context.session, context.runtime, mode)
@@ -105,14 +103,14 @@ async def plan(arguments: str, context: CommandContext) -> CommandResult:
     await choose_mode("plan", context)
     if arguments:
         return Asks(content=arguments, shown=f"/plan {arguments}")
-    return Says("Plan mode: nothing is changed until you agree to a plan.")
+    return Says("Plan mode is on: nothing changes until you approve a plan.")
 
 
 async def sandbox(arguments: str, context: CommandContext) -> CommandResult:
     wanted = arguments.strip().lower()
     if wanted in ("on", "off"):
         path = await save("sandbox.enabled", wanted == "on", context, scope="local")
-        return Says(f"The sandbox is {wanted} from the next start on ({path}).")
+        return Says(f"The sandbox will be {wanted} at the next start ({path}).")
     if wanted:
         raise UsageError("Use /sandbox, /sandbox on or /sandbox off.")
     settings = context.settings.config().settings.sandbox
@@ -121,8 +119,8 @@ async def sandbox(arguments: str, context: CommandContext) -> CommandResult:
     if settings is not None and settings.network is not None:
         lines.append(f"Allowed domains: {', '.join(settings.network.allowed_domains or ()) or 'none'}.")
     if boundary is not None:
-        unasked = "without asking" if context.runtime.gate.sandbox_allows else "after asking"
-        lines.append(f"Commands inside it run {unasked}.")
+        unasked = "without approval" if context.runtime.gate.sandbox_allows else "with approval"
+        lines.append(f"Sandboxed commands run {unasked}.")
     return Shows(view="sandbox", text="\n".join(lines))
 
 
@@ -148,5 +146,5 @@ def _rules(context: CommandContext) -> str:
     lines += [
         f"folder {row.path}{'' if row.source else '  (start)'}" for row in folder_rows(context.workspace)
     ]
-    lines += [f"refused {denial.tool}" for denial in recent_denials(context.server.last)]
+    lines += [f"denied {denial.tool}" for denial in recent_denials(context.server.last)]
     return "\n".join(lines)

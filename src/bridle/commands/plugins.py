@@ -26,8 +26,8 @@ from bridle.types.errors import UsageError
 
 _USE = (
     "Use /plugin, /plugin list, /plugin install|uninstall|enable|disable|update <name@marketplace> "
-    "[user|project|local], /plugin install <name> --marketplace <source>, /plugin favourite <name> on|off, "
-    "/plugin marketplace list, add|update|remove <source or name>, or auto-update <name> on|off."
+    "[user|project|local], /plugin install <name> --marketplace <source>, /plugin favorite <name> "
+    "on|off, /plugin marketplace list, add|update|remove <source or name>, or auto-update <name> on|off."
 )
 
 
@@ -39,7 +39,7 @@ async def plugins(arguments: str, context: CommandContext) -> CommandResult:
         return Shows(view="plugins", text="\n".join(lines) or "No plugins are installed.")
     if words == ["marketplace", "list"]:
         _, markets = await asyncio.to_thread(plugin_rows, context)
-        return Says("\n".join(map(_market, markets)) or "No marketplaces are known.")
+        return Says("\n".join(map(_market, markets)) or "No marketplaces.")
     said = await _do(words, context)
     context.settings.refresh()
     again = context.reload_extensions
@@ -82,17 +82,13 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
         case ["marketplace", "update", name]:
             async with lock(around.env):
                 renewed = await marketplaces.update(around, name)
-            return (
-                f"{name} could not be fetched: {renewed.stale}."
-                if renewed.stale
-                else f"{name} is up to date."
-            )
+            return f"Could not update {name}: {renewed.stale}." if renewed.stale else f"{name} is up to date."
         case ["marketplace", "remove", name]:
             gone = await removal.remove_marketplace(around, name)
             return f"Removed the marketplace {name} and {len(gone)} plugins."
         case ["marketplace", "auto-update", name, "on" | "off" as switch]:
             await asyncio.to_thread(marketplaces.keep_current, around, name, on=switch == "on")
-            return f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date."
+            return f"Auto-update of {name} is {'on' if switch == 'on' else 'off'}."
         case ["install", name, "--marketplace", source]:
             async with lock(around.env):
                 found = await marketplaces.add(around, parse_source(source, cwd=around.cwd))
@@ -100,7 +96,7 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
         case ["favourite" | "favorite", name, "on" | "off" as switch]:
             plugin = str(plugin_named(name, around, installed="@" not in name))
             await asyncio.to_thread(favour, around.env, plugin, on=switch == "on")
-            return f"{plugin} is {'a' if switch == 'on' else 'no'} favourite."
+            return f"{'Added' if switch == 'on' else 'Removed'} the favorite {plugin}."
         case [action, name]:
             return await _change(around, action, name, None)
         case [action, name, "user" | "project" | "local" as scope]:
@@ -125,7 +121,7 @@ async def _change(around: PluginContext, action: str, name: str, scope: Scope | 
         case "update":
             messages: list[str] = []
             changes = await installation.update(around, plugin, scope=scope, tell=messages.append)
-            done = f"{plugin} is at {changes[0].version} now." if changes else f"{plugin} is up to date."
+            done = f"Updated {plugin} to {changes[0].version}." if changes else f"{plugin} is up to date."
             return " ".join((*(f"{each}." for each in messages), done))
         case _:
             raise UsageError(_USE)
@@ -143,7 +139,7 @@ def _loaded(context: CommandContext) -> Plugins:
 
 
 def _line(row: PluginReport) -> str:
-    newer = f", {row.offered} is out" if row.offered else ""
+    newer = f", {row.offered} available" if row.offered else ""
     wrong = "".join(f"\n  ! {problem}" for problem in row.problems)
     brings = ", ".join(row.brings) or "nothing"
     star = "* " if row.favourite else ""
@@ -152,6 +148,6 @@ def _line(row: PluginReport) -> str:
 
 
 def _market(row: MarketplaceReport) -> str:
-    kept = ", kept up to date" if row.auto_update else ""
+    kept = ", auto-update" if row.auto_update else ""
     wrong = f"\n  ! {row.problem}" if row.problem else ""
     return f"{row.name}: {row.plugins} plugins, from {row.source}{kept}{wrong}"

@@ -25,7 +25,7 @@ async def security_review(arguments: str, context: CommandContext) -> CommandRes
 
 
 async def status_line(arguments: str, context: CommandContext) -> CommandResult:
-    wish = arguments or "the folder, the git branch, the model, and how full the window is"
+    wish = arguments or "the folder, git branch, model and context usage"
     text = _text("status_line").format(config=config_home(context.env), wish=wish)
     return Asks(content=text, shown=f"/statusline {arguments}".strip())
 
@@ -43,7 +43,7 @@ async def auto_mode_setup(arguments: str, context: CommandContext) -> CommandRes
 async def subtask(arguments: str, context: CommandContext) -> CommandResult:
     """Hand a task to a copy of the conversation that works on the side."""
     if not arguments:
-        raise UsageError("Say what the task is: /subtask <task>.")
+        raise UsageError("Give a task: /subtask <task>.")
     if context.runtime.features.find(AGENTS) is None:
         return Asks(content=arguments, shown=f"/subtask {arguments}")
     delegation = Delegation(description=arguments[:_LONGEST_DESCRIPTION], prompt=arguments, background=True)

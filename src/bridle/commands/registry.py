@@ -24,6 +24,14 @@ _SWITCHES = {
 """Variables that turn commands off."""
 
 
+_ALWAYS_BUILT_IN = frozenset((
+    "agents", "autocompact", "clear", "color", "compact", "config", "context", "doctor", "effort", "fast",
+    "focus", "goal", "init", "insights", "list-agents", "mcp", "model", "output-style", "recap",
+    "reload-plugins", "reload-skills", "rename", "usage",
+))  # fmt: skip
+"""Commands that scripts rely on; in print mode any other name belongs to a command of the user first."""
+
+
 class Registry:
     """Implements `types.command.Commands`; of equal names the first counts."""
 
@@ -33,8 +41,10 @@ class Registry:
         sources: Sequence[Source] = (),
         context: "Callable[[], CommandContext] | None" = None,
         env: Mapping[str, str] | None = None,
+        yields: bool = False,
     ) -> None:
-        """`env` can turn commands off."""
+        """`env` can turn commands off; `yields` lets commands of the user take names, as print mode does."""
+        self._yields = yields
         self._sources = list(sources)
         self._context = context
         """Looked up when arguments are completed."""
@@ -50,7 +60,8 @@ class Registry:
     def all(self) -> tuple[Command, ...]:
         found: dict[str, Command] = {}
         brought = [command for source in self._sources for command in source()]
-        for command in (*self._builtin, *sorted(brought, key=_yields), *self._yielding):
+        own = [command for command in brought if self._yields and command.name not in _ALWAYS_BUILT_IN]
+        for command in (*own, *self._builtin, *sorted(brought, key=_yields), *self._yielding):
             found.setdefault(command.name, command)
         return tuple(found.values())
 

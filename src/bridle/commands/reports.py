@@ -62,8 +62,8 @@ def window_text(found: Breakdown, *, everything: bool) -> str:
                 f"    {item.name}: {item.tokens:,}{f' ({item.note})' if item.note else ''}" for item in shown
             ]
     lines.append(f"{_FREE} Free: {found.free:,}")
-    when = f"at {found.compact_at:,} tokens" if found.automatic else "only when you ask for it"
-    lines.append(f"The conversation is compacted {when}.")
+    when = f"at {found.compact_at:,} tokens" if found.automatic else "only with /compact"
+    lines.append(f"Compacts {when}.")
     return "\n".join(lines)
 
 
@@ -128,13 +128,13 @@ async def status(arguments: str, context: CommandContext) -> CommandResult:
 
 def _diff_text(found: TreeDiff | None) -> str:
     if found is None:
-        return "There is no git repository here, or git did not answer."
+        return "Not a git repository, or git did not respond."
     lines = [f"new file: {name}" for name in found.untracked]
     if found.patch:
         lines.append(found.patch[:_LONGEST_PATCH].rstrip())
     if found.cut or len(found.patch) > _LONGEST_PATCH:
-        lines.append("… there is more: git diff shows all of it")
-    return "\n".join(lines) or "Nothing has changed since the last commit."
+        lines.append("… truncated: git diff shows everything")
+    return "\n".join(lines) or "No changes since the last commit."
 
 
 def _help_line(command: Command) -> str:

@@ -25,7 +25,7 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
     """
     session = context.session
     if wanted.session_id == session.id:
-        return "This is that conversation."
+        return "You are in that conversation."
     ending: EndReason = "clear" if wanted.trigger == "clear" else "resume"
     beginning: StartSource = "clear" if wanted.trigger == "clear" else "resume"
     path, other = _open(wanted, context)
@@ -61,7 +61,7 @@ def _open(wanted: Resets, context: CommandContext) -> tuple[str, Session]:
         fresh = begin(place)
         return transcript_path(fresh.id, place.cwd, place.env), fresh
     if (path := listing.locate(wanted.session_id, place.env)) is None:
-        raise SessionError(f"There is no conversation {wanted.session_id}: /resume lists those there are.")
+        raise SessionError(f"No conversation with id {wanted.session_id}. /resume lists all.")
     return path, resuming.resume(path, place)
 
 
@@ -96,13 +96,13 @@ def _go_to_worktree(context: CommandContext) -> str:
     try:
         visit = SessionWorktree(context.runtime, session).resume_in(session.worktree)
     except ToolError as error:
-        return f" It was in a work tree and continues in {context.workspace.cwd}: {error}"
+        return f" Its worktree is unavailable; continuing in {context.workspace.cwd}: {error}"
     if visit is None:
         return ""
     session.say_user(
-        f"<system-reminder>\nThe session works in {visit.path} now.\n</system-reminder>", meta=True
+        f"<system-reminder>\nThe session now works in {visit.path}.\n</system-reminder>", meta=True
     )
-    return f" It works in {visit.path}."
+    return f" Working in {visit.path}."
 
 
 def _titled(context: CommandContext) -> str:

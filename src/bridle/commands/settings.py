@@ -46,9 +46,9 @@ async def output_style(arguments: str, context: CommandContext) -> CommandResult
         listed = ", ".join(names)
         return Shows(view="output-style", text=f"The output style is {current}. Styles: {listed}.")
     if arguments.lower() not in map(str.lower, names):
-        raise UsageError(f"There is no output style {arguments}: use one of {', '.join(names)}.")
+        raise UsageError(f"Unknown output style {arguments}. Use one of {', '.join(names)}.")
     await save("outputStyle", None if arguments == "default" else arguments, context, scope="local")
-    return Says(f"The output style is {arguments} from the next conversation on.")
+    return Says(f"Set the output style to {arguments}. It applies to new conversations.")
 
 
 def complete(context: CommandContext) -> tuple[str, ...]:
@@ -61,13 +61,13 @@ def _words(arguments: str) -> list[str]:
     try:
         return shlex.split(arguments)
     except ValueError as error:
-        raise UsageError(f"The arguments cannot be read: {error}.") from error
+        raise UsageError(f"Invalid arguments: {error}.") from error
 
 
 def _change(word: str) -> tuple[str, Any]:
     key, mark, text = word.partition("=")
     if not mark or not key:
-        raise UsageError(f"{word} is not of the form key=value; /config --help lists the keys.")
+        raise UsageError(f"Invalid setting {word}. Use key=value; /config --help lists the keys.")
     if text in ("", "default") and key != "model":
         return key, None
     return key, read_value(key, text)
@@ -76,7 +76,9 @@ def _change(word: str) -> tuple[str, Any]:
 def _shown(context: CommandContext) -> str:
     rows = setting_rows(context.settings.config(), only_set=True)
     lines = [f"{row.key} = {_text(row.value)}  [{row.source}]" for row in rows]
-    return "\n".join(lines) or "No setting is set. /config --help lists the keys, /config key=value sets one."
+    return "\n".join(lines) or (
+        "No settings are set. Set one with /config key=value; /config --help lists the keys."
+    )
 
 
 def _told(row: SettingRow) -> str:

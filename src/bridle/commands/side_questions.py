@@ -14,7 +14,7 @@ from bridle.types.origin import Origin
 from bridle.types.turn import Prompt
 
 _MOST_TOKENS = 4_096
-_NOTE = "\n\n(This is a question on the side. Answer from what you know already and call no tools.)"
+_NOTE = "\n\n(This is a side question. Answer from what you know and call no tools.)"
 
 
 async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST_TOKENS) -> str:
@@ -43,8 +43,8 @@ async def ask_about(
     request = request_for(turn, _settled(session).extended(asked), max_tokens=max(most, _MOST_TOKENS))
     answer = await whole_answer(session, runtime, request, purpose="side question")
     if answer is None:
-        raise ToolError("The model gave no answer; try again.")
-    return text_of(answer["content"]).strip() or "The model said nothing."
+        raise ToolError("The model returned no answer. Try again.")
+    return text_of(answer["content"]).strip() or "The model returned no text."
 
 
 def _settled(session: Session) -> History:

@@ -18,9 +18,6 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
 
 artifacts = _says("Artifacts are not available in bridle. /export writes the conversation to a file.")
 autofix = _says("Not available in bridle. Run bridle -p in your CI instead.")
-browser = _says(
-    "The browser extension is not available in bridle. Add a browser MCP server with bridle mcp add."
-)
 design = _says("Not available in bridle.")
 desktop = _says("There is no desktop app. bridle runs in any terminal.")
 github_app = _says("The GitHub app is not available in bridle. Run bridle -p in a GitHub workflow.")
@@ -32,7 +29,6 @@ cloud = _says(
 )
 schedule = _says("Cloud schedules are not available in bridle. Use cron with bridle -p.")
 cloud_review = _says("Cloud review is not available in bridle. Use /security-review or /code-review.")
-voice = _says("Dictation is not available in bridle. Your system's dictation works in the terminal.")
 
 pr_comments = _says("/pr-comments was removed. Ask for pull request comments in a prompt.")
 ultraplan = _says("/ultraplan was removed. Use /plan.")

@@ -13,6 +13,7 @@ from bridle.commands.queries.usage_report import UsageReport
 from bridle.commands.wording import counted
 from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
+from bridle.features.quality.signals import read_signs
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
 from bridle.transcripts.cost import Work
@@ -55,7 +56,8 @@ async def usage_report(context: CommandContext, days: int) -> UsageReport:
     used = await asyncio.to_thread(
         session_usage, session, transcript=runtime.records.transcript, window=window, own_models=own
     )
-    return UsageReport(days=days_of_usage(found, wanted), found=found, session=used)
+    signs = await asyncio.to_thread(read_signs, context.env, since=begin)
+    return UsageReport(days=days_of_usage(found, wanted), found=found, session=used, signs=signs)
 
 
 async def insights(arguments: str, context: CommandContext) -> CommandResult:
@@ -128,5 +130,5 @@ def _days(arguments: str, *, usual: int) -> int:
     if not text:
         return usual
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_DAYS:
-        raise UsageError(f"Give a number of days from 1 to {_MOST_DAYS}.")
+        raise UsageError(f"Use a number of days from 1 to {_MOST_DAYS}.")
     return int(text)

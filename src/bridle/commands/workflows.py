@@ -19,7 +19,7 @@ _USE = (
     "Use /workflows, /workflows <run>, or /workflows <run> pause|resume|stop|skip <agent>|restart <agent>|"
     "stop <agent>|save [name] [--user] [--force]."
 )
-_ENDING = "Workflows are turned off: what runs may finish or be stopped, and nothing further begins."
+_ENDING = "Workflows are off: running workflows can finish, but no new ones start."
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LAST_LINES = 10
 _MOST_AGENTS = 60
@@ -29,7 +29,7 @@ async def workflows(arguments: str, context: CommandContext) -> CommandResult:
     """Every run, one of them (`<run>`), or something done with it (`<run> pause`)."""
     known = context.runtime.features.find(SESSION_WORKFLOWS)
     if known is None or not known.shown:
-        raise UsageError("Workflows are turned off in this session.")
+        raise UsageError("Workflows are off in this session.")
     runs = known.runs()
     views = await runs.views(context.runtime)
     words = arguments.split()
@@ -54,12 +54,12 @@ async def _direct(
     match action, rest:
         case "pause", []:
             _live(view, runs).pause()
-            return f"{view.run_id} is paused: agents at work finish, no further one begins."
+            return f"Paused {view.run_id}: running agents finish, but no new ones start."
         case "resume", []:
             return await _resume(view, runs, context)
         case "stop", []:
             await _live(view, runs).stop()
-            return f"{view.run_id} is stopped; /workflows {view.run_id} resume continues it."
+            return f"Stopped {view.run_id}. Resume with: /workflows {view.run_id} resume"
         case str(), [number] if action in _VERDICTS and number.isdecimal():
             return _live(view, runs).decide(int(number), action)
         case "save", _:
@@ -92,18 +92,18 @@ async def _save(view: RunView, rest: list[str], runs: SessionWorkflows, context:
         scope="user" if "--user" in rest else "project",
         replace="--force" in rest,
     )
-    return f"Saved as {path}."
+    return f"Saved to {path}."
 
 
 def _live(view: RunView, runs: SessionWorkflows) -> WorkflowRun:
     run = runs.find(view.run_id)
     if view.state == "elsewhere":
         raise UsageError(
-            f"{view.run_id} is at work in another session: direct it there, or do here what it has not "
-            f"finished yet with /workflows {view.run_id} resume."
+            f"{view.run_id} is running in another session: control it there, or finish it here with "
+            f"/workflows {view.run_id} resume."
         )
     if run is None or not view.live:
-        raise UsageError(f"{view.run_id} is {view.state}; /workflows {view.run_id} resume continues it.")
+        raise UsageError(f"{view.run_id} is {view.state}. Resume with: /workflows {view.run_id} resume")
     return run
 
 
@@ -113,12 +113,12 @@ def _named(word: str, views: tuple[RunView, ...]) -> RunView:
     found = exact or [view for view in views if view.run_id.startswith(word) or view.name == word]
     if not found:
         there = ", ".join(view.run_id for view in views[-10:]) or "none"
-        raise UsageError(f"There is no workflow run {word}. Runs: {there}.")
+        raise UsageError(f"Unknown workflow run {word}. Runs: {there}.")
     return found[-1]
 
 
 def _overview(views: tuple[RunView, ...], saved: tuple[str, ...]) -> str:
-    rows = [_row(view) for view in reversed(views)] or ["No workflow has run in this session."]
+    rows = [_row(view) for view in reversed(views)] or ["No workflows have run in this session."]
     if saved:
         rows.append(f"Saved: {', '.join(f'/{name}' for name in saved)}")
     return "\n".join(rows)
@@ -146,7 +146,7 @@ def _phase(phase: PhaseView) -> str:
         ("waiting", phase.waiting),
         ("failed", phase.failed),
     )
-    states = ", ".join(f"{count} {word}" for word, count in counts if count) or "not begun"
+    states = ", ".join(f"{count} {word}" for word, count in counts if count) or "not started"
     return f"[{phase.title or 'no phase'}] {states}"
 
 

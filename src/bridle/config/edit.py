@@ -89,9 +89,7 @@ def _with(value: Any, rest: tuple[str, ...], new: Any, key_path: tuple[str, ...]
         return new
     if value is not None and not isinstance(value, dict):
         taken = ".".join(key_path[: -len(rest)])
-        raise ConfigError(
-            f"{'.'.join(key_path)} cannot be set because {taken} is not an object; remove it first."
-        )
+        raise ConfigError(f"Cannot set {'.'.join(key_path)}: {taken} is not an object. Remove it first.")
     inner: dict[str, Any] = value or {}
     return {**inner, rest[0]: _with(inner.get(rest[0]), rest[1:], new, key_path)}
 

@@ -82,11 +82,11 @@ def render(explanation: Explanation) -> tuple[str, ...]:
 
 
 _WHY: dict[Rule, str] = {
-    "only": "it is the only source that sets it",
-    "highest": "the highest source counts",
-    "strictest": "the strictest source counts, also below the managed settings",
-    "union": "lists of all sources are joined",
-    "merged": "objects of all sources are merged",
+    "only": "only this source sets it",
+    "highest": "the highest source wins",
+    "strictest": "the strictest source wins, even below managed settings",
+    "union": "lists from all sources are joined",
+    "merged": "objects from all sources are merged",
     "cleared": "the flag settings clear it",
 }
 
@@ -96,9 +96,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     match explanation.rule:
         case "unknown":
             meant = question([explanation.suggestion] if explanation.suggestion else [])
-            yield f"{key} is not a settings key that bridle knows, and no source sets it{meant or '.'}"
+            yield f"unknown setting {key}, and no source sets it{meant or '.'}"
         case "default" if explanation.value is None:
-            yield f"{key} is not set, and has no fixed default."
+            yield f"{key} is not set and has no fixed default."
         case "default":
             yield f"{key} = {_shown(explanation.value)}  (the default: no source sets it)"
         case "cleared":
@@ -112,7 +112,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     if explanation.no_effect is not None:
         yield f"  ! no effect: {explanation.no_effect}"
     for reason in explanation.left_out:
-        yield f"  ! left out: {reason}"
+        yield f"  ! ignored: {reason}"
 
 
 def _shown(value: Any) -> str:

@@ -30,11 +30,11 @@ def checked(
         try:
             own[row.name] = msgspec.convert(said[row.name], row.type)
         except msgspec.ValidationError as error:
-            problems.append(f"{key_of(row)} does not count: {error}")
+            problems.append(f"ignored {key_of(row)}: {error}")
     known = {(row.feature, row.name) for row in rows}
     features = {row.feature for row in rows}
     problems += [
-        f"{KEY}.{feature}.{name} is unknown to the feature {feature}."
+        f"unknown setting {KEY}.{feature}.{name}."
         for feature, own in given.items()
         if feature in features
         for name in own

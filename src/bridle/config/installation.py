@@ -31,11 +31,11 @@ class Installation(Struct, frozen=True, kw_only=True):
             "pipx": "installed with pipx",
             "uv tool": "installed as a uv tool",
             "conda": "installed in a conda environment",
-            "source": "run from its source",
-            "distribution": "installed by a package of the system",
+            "source": "run from source",
+            "distribution": "installed by the system's package manager",
             "pip": "installed with pip in a virtual environment",
             "uv": "installed with uv in a virtual environment",
-            "pip --user": "installed with pip for one user",
+            "pip --user": "installed with pip install --user",
             "unknown": "installed in an unknown way",
         }[self.kind]
         return f"{words}: {self.source or self.place}"
@@ -70,7 +70,7 @@ class Installation(Struct, frozen=True, kw_only=True):
     def advice(self) -> str:
         """What the user does where nothing can be run for them."""
         if self.source and self.kind in ("pipx", "uv tool", "uv", "pip", "pip --user"):
-            return f"it came from {self.source}: install the version that you want from there"
+            return f"installed from {self.source}: install the new version from there"
         match self.kind:
             case "source":
                 return f"update the checkout: git -C {self.source or self.place} pull"
@@ -79,7 +79,7 @@ class Installation(Struct, frozen=True, kw_only=True):
             case "distribution":
                 return f"update it with the package manager of your system, for example: {_manager()}"
             case _:
-                return f"install it again with pipx or uv: pipx install {NAME}, uv tool install {NAME}"
+                return f"reinstall it with pipx or uv: pipx install {NAME}, uv tool install {NAME}"
 
     def question(self) -> list[str] | None:
         """What asks the index of packages for the newest version without installing anything."""

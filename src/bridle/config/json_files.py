@@ -69,6 +69,4 @@ def _locked(folder: str, path: str) -> Generator[None]:
         with locked_folder(folder, seconds=_PATIENCE):
             yield
     except Locked as busy:
-        raise ConfigError(
-            f"{path} is being changed by another process; try again when it has finished."
-        ) from busy
+        raise ConfigError(f"Another process is writing {path}. Try again.") from busy

@@ -29,7 +29,7 @@ def settings_schema(more: Sequence[FeatureSetting] = ()) -> dict[str, Any]:
     return {
         "$schema": _DIALECT,
         "title": "bridle settings",
-        "description": "settings.json of the user, of a project, or of the administrator.",
+        "description": "settings.json for a user, a project or an administrator.",
         "type": "object",
         "properties": {"$schema": {"type": "string"}, **settings["properties"]},
         "$defs": definitions,

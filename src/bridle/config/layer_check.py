@@ -23,7 +23,7 @@ def checked(layer: Layer, place: SettingsFile) -> tuple[Layer, tuple[Problem, ..
     values, wrong = check(layer.values)
     if place.source == "policySettings" and layer.values.get("policyHelper") and "policyHelper" not in values:
         # Without it, less would hold than the administrator wants.
-        reason = next((reason for path, reason in wrong if path[0] == "policyHelper"), "it cannot be used")
+        reason = next((reason for path, reason in wrong if path[0] == "policyHelper"), "invalid")
         raise ConfigError(f"policyHelper in {place.path}: {reason}.")
     values, refused = permitted(values, layer.source)
     faults = (*wrong, *refused, *without_effect(values), *misspelled(values))

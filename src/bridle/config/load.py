@@ -277,6 +277,6 @@ def _read_layer(
 
 def _require(place: SettingsFile, layer: Layer | None, problem: Problem | None) -> None:
     if problem is not None:
-        raise ConfigError(f"The settings given with --settings cannot be used: {problem}.")
+        raise ConfigError(f"Invalid --settings: {problem}.")
     if layer is None:
-        raise ConfigError(f"The file given with --settings does not exist: {place.path}.")
+        raise ConfigError(f"The --settings file does not exist: {place.path}.")

@@ -85,6 +85,10 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     managed_settings: str | None = None
     add_dir: tuple[str, ...] = ()
     bare: bool = False
+    trust: bool = False
+    """What the folder brings counts in this run."""
+    restricted: bool = False
+    """No tool that runs commands or code, unless `tools` names it."""
     safe_mode: bool = False
     init: bool = False
     init_only: bool = False
@@ -111,6 +115,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     plugin_url: tuple[str, ...] = ()
     disable_slash_commands: bool = False
     ide: bool = False
+    chrome: bool = False
+    no_chrome: bool = False
     remote_control: str | bool | None = None
     """The name under which the session is shared; True for the usual one."""
     remote_control_session_name_prefix: str | None = None

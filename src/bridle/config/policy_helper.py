@@ -45,7 +45,7 @@ def helper_of(layers: Sequence[Layer]) -> PolicyHelper | None:
     """The helper that managed files name, the last of them first.
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: invalid.
     """
     named = (each.values.get("policyHelper") for each in reversed(layers))
     found = next(filter(None, named), None)
@@ -72,9 +72,9 @@ def run_helper(helper: PolicyHelper, env: Mapping[str, str]) -> HelperPolicy:
     seconds = _SECONDS if helper.timeout_ms is None else helper.timeout_ms / 1000
     out, err, code = _run(helper.path, env, seconds)
     if code is None:
-        raise _refusal(helper, f"it did not end within {seconds:g} s")
+        raise _refusal(helper, f"it timed out after {seconds:g} s")
     if code != 0:
-        raise _refusal(helper, f"it ended with {code}: {err}" if err else f"it ended with {code}")
+        raise _refusal(helper, f"it exited with {code}: {err}" if err else f"it exited with {code}")
     if len(out) > _LARGEST:
         raise _refusal(helper, "it printed more than 1 MiB")
     try:
@@ -88,7 +88,7 @@ def run_helper(helper: PolicyHelper, env: Mapping[str, str]) -> HelperPolicy:
 
 
 def _refusal(helper: PolicyHelper, why: str) -> ConfigError:
-    return ConfigError(f"The policy helper of your administrator failed: {why} ({printable(helper.path)}).")
+    return ConfigError(f"Your administrator's policy helper failed: {why} ({printable(helper.path)}).")
 
 
 def _run(path: str, env: Mapping[str, str], seconds: float) -> tuple[bytes, str, int | None]:
@@ -107,7 +107,7 @@ def _run(path: str, env: Mapping[str, str], seconds: float) -> tuple[bytes, str,
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(
-            f"The policy helper of your administrator cannot be started: {why} ({printable(path)})."
+            f"Could not start your administrator's policy helper: {why} ({printable(path)})."
         ) from error
     assert process.stdout is not None and process.stderr is not None
     out, err = _Reader(process.stdout, _LARGEST + 1), _Reader(process.stderr, _LONGEST_FAULT)

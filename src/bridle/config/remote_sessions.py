@@ -63,8 +63,8 @@ class Remotes:
         """
         if _NAME.fullmatch(name) is None or name in _TAKEN:
             raise ConfigError(
-                f"{name!r} cannot be the name of a session: use letters, digits, dots and dashes, "
-                "and none of the names of this session's agents, such as main."
+                f"Invalid session name {name!r}: use letters, digits, dots and dashes, and not the name "
+                "of an agent such as main."
             )
         self._change(lambda values: {**values, name: msgspec.to_builtins(remote)})
         # An older file may be open to others.
@@ -81,4 +81,4 @@ class Remotes:
         try:
             update(self.path, change, mode=0o600)
         except OSError as error:
-            raise ConfigError(f"{self.path} cannot be written: {error.strerror}.") from error
+            raise ConfigError(f"Could not write {self.path}: {error.strerror}.") from error

@@ -83,6 +83,23 @@ class Voice(Struct, frozen=True, kw_only=True, rename="camel"):
     mode: Literal["hold", "tap"] | None = None
 
 
+VoiceEngine = Literal["auto", "endpoint", "pocketsphinx", "vosk", "whisper"]
+
+
+class BridleVoice(Struct, frozen=True, kw_only=True, rename="camel"):
+    engine: VoiceEngine | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    language: str | None = None
+    recorder: tuple[str, ...] | None = None
+
+
+class BridleAudit(Struct, frozen=True, kw_only=True, rename="camel"):
+    enabled: bool | None = None
+    key: Literal["file", "keyring"] | None = None
+    witness: str | None = None
+
+
 class Attribution(Struct, frozen=True, kw_only=True, rename="camel"):
     commit: str | None = None
     pr: str | None = None
@@ -189,13 +206,16 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     advisor_model: str | None = None
     always_thinking_enabled: bool | None = None
     available_models: tuple[str, ...] | None = None
+    bridle_audit: BridleAudit | None = None
     bridle_background_work: bool | None = None
     bridle_features: dict[str, dict[str, Any]] | None = None
     bridle_budgets: BridleBudgets | None = None
     bridle_idle_compaction: bool | None = None
     bridle_inline_images: bool | None = None
     bridle_models: dict[str, ModelFacts | str] | None = None
+    bridle_quality_signals: bool | None = None
     bridle_record_usage: bool | None = None
+    bridle_speculation: bool | None = None
     effort_level: Literal["low", "medium", "high", "xhigh"] | None = None
     enforce_available_models: bool | None = None
     fallback_model: tuple[str, ...] | None = None
@@ -261,6 +281,8 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     verbose: bool | None = None
     view_mode: Literal["default", "verbose", "focus"] | None = None
     vim_insert_mode_remaps: dict[str, str] | None = None
+    bridle_chrome: bool | None = None
+    bridle_voice: BridleVoice | None = None
     voice: Voice | None = None
     voice_enabled: bool | None = None
     wheel_scroll_acceleration_enabled: bool | None = None

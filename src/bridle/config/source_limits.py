@@ -13,26 +13,26 @@ _CLOSED_TO: dict[str, dict[str, str]] = {
     "flagSettings": {"managed": "only managed settings can set this"},
     "localSettings": {
         "managed": "only managed settings can set this",
-        "no folder": "a folder cannot set this for you; put it in your user settings",
+        "no folder": "a project cannot set this; put it in your user settings",
     },
     "projectSettings": {
         "managed": "only managed settings can set this",
-        "no folder": "a folder cannot set this for you; put it in your user settings",
-        "no project": "a project cannot set this for you; put it in your user or local settings",
+        "no folder": "a project cannot set this; put it in your user settings",
+        "no project": "a project cannot set this; put it in your user or local settings",
     },
     "policySettings": {},
 }
 """For each source, the keys that are closed to it, by `Setting.who`, and why."""
 
 _REFUSED: tuple[tuple[KeyPath, tuple[Any, ...], str], ...] = (
-    (("permissions", "defaultMode"), ("bypassPermissions", "auto"), "a folder cannot turn the questions off"),
-    (("sandbox", "enabled"), (False,), "a folder cannot turn the sandbox off"),
-    (("sandbox", "failIfUnavailable"), (False,), "a folder cannot make the sandbox optional"),
-    (("sandbox", "allowUnsandboxedCommands"), (True,), "a folder cannot open the sandbox"),
-    (("sandbox", "enableWeakerNestedSandbox"), (True,), "a folder cannot weaken the sandbox"),
-    (("sandbox", "enableWeakerNetworkIsolation"), (True,), "a folder cannot weaken the sandbox"),
-    (("remoteControlAtStartup",), (True,), "a folder cannot turn remote control on"),
-    (("disableRemoteControl",), (False,), "a folder cannot turn remote control on"),
+    (("permissions", "defaultMode"), ("bypassPermissions", "auto"), "a project cannot disable approvals"),
+    (("sandbox", "enabled"), (False,), "a project cannot disable the sandbox"),
+    (("sandbox", "failIfUnavailable"), (False,), "a project cannot make the sandbox optional"),
+    (("sandbox", "allowUnsandboxedCommands"), (True,), "a project cannot open the sandbox"),
+    (("sandbox", "enableWeakerNestedSandbox"), (True,), "a project cannot weaken the sandbox"),
+    (("sandbox", "enableWeakerNetworkIsolation"), (True,), "a project cannot weaken the sandbox"),
+    (("remoteControlAtStartup",), (True,), "a project cannot enable remote control"),
+    (("disableRemoteControl",), (False,), "a project cannot enable remote control"),
 )
 
 
@@ -48,8 +48,8 @@ def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tupl
     return values, tuple(faults)
 
 
-_UNTRUSTED = "does not count while this folder is not trusted; run `bridle trust` to trust it"
-CHANGED = "is new or has changed since you trusted this folder; run `bridle trust` to see and approve it"
+UNTRUSTED = "ignored: this folder is not trusted; run `bridle trust`"
+CHANGED = "changed since you trusted this folder; run `bridle trust` to review it"
 _MODELS = ("model", "fallbackModel", "advisorModel", "availableModels")
 """Count from anywhere for models of the services that the user's own models are on."""
 _OPENED = ("permissions", "sandbox", "sandbox.filesystem", "sandbox.network", "worktree")
@@ -65,7 +65,7 @@ def counting_untrusted(
     `mode` is the permission mode of the user's own settings: a folder may only ask for a stricter one. `own`
     are the models that the user named: a folder may choose among those of the same services.
     """
-    faults: list[Fault] = [(path, _UNTRUSTED) for path in waiting(values, mode=mode, own=own)]
+    faults: list[Fault] = [(path, UNTRUSTED) for path in waiting(values, mode=mode, own=own)]
     return without(values, [path for path, _ in faults]), tuple(faults)
 
 
@@ -152,9 +152,11 @@ def _refused_in_folders(values: dict[str, Any]) -> list[Fault]:
     for index, command in enumerate(_find(values, ("sandbox", "excludedCommands")) or ()):
         if not command.strip(" *:"):
             path = ("sandbox", "excludedCommands", index)
-            faults.append((path, "a folder cannot let every command out of the sandbox; name the commands"))
+            faults.append(
+                (path, ("a project cannot exclude every command from the sandbox; name the commands"))
+            )
     faults += [
-        (("env", name), "a folder cannot set this variable for you; put it in your user settings")
+        (("env", name), "a project cannot set this variable; put it in your user settings")
         for name in values.get("env") or ()
         if never_from_project(name)
     ]
@@ -166,7 +168,7 @@ def _impossible_variables(values: dict[str, Any]) -> list[Fault]:
     return [
         (
             ("env", name),
-            "not a possible name and value of a variable; use no = in the name and no null characters",
+            "invalid variable; the name cannot contain =, and neither name nor value a null character",
         )
         for name, value in (values.get("env") or {}).items()
         if not name or "=" in name or "\0" in name or "\0" in str(value)

@@ -98,7 +98,7 @@ def _own_places(inputs: Inputs) -> list[SettingsFile]:
     chosen = tuple(_FILES) if inputs.setting_sources is None else inputs.setting_sources
     if unknown := [name for name in chosen if name not in _FILES]:
         known = ", ".join(_FILES)
-        raise ConfigError(f"--setting-sources does not know {unknown[0]!r}; choose among {known}.")
+        raise ConfigError(f"Unknown source {unknown[0]!r} in --setting-sources. Choose from {known}.")
     paths = {
         "user": os.path.join(inputs.home, "settings.json"),
         "project": os.path.join(inputs.cwd, ".claude", "settings.json"),
@@ -152,7 +152,7 @@ def _under_device(device: tuple[str, ...], files: list[SettingsFile]) -> list[Se
 
 def _unreadable(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "the link leads nowhere"
+        return "broken link"
     if error.errno == errno.EFBIG:
         return "the file is larger than 2 MiB"
-    return f"the file cannot be read: {(error.strerror or str(error)).lower()}"
+    return f"could not read the file: {(error.strerror or str(error)).lower()}"

@@ -2,7 +2,6 @@
 
 import os
 import os.path
-import re
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -18,6 +17,8 @@ from bridle.host.lock import FileLock, Locked
 State = TypeVar("State", bound=Struct)
 
 _LARGEST = 256 * 1024 * 1024
+_ID_LENGTH = 32
+_HEX = frozenset("0123456789abcdef")
 
 
 class _Project(Struct, rename="camel"):
@@ -97,4 +98,4 @@ def _known_id(path: str) -> str | None:
         text = read_bytes(path, 1024).decode("ascii", "replace").strip()
     except OSError:
         return None
-    return text if re.fullmatch("[0-9a-f]{32}", text) else None
+    return text if len(text) == _ID_LENGTH and _HEX.issuperset(text) else None

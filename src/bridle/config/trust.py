@@ -61,8 +61,8 @@ def trust(env: Mapping[str, str], cwd: str, *, given: Collection[str] | None = (
     root = trust_root(env, cwd)
     if is_too_wide(env, root):
         raise ConfigError(
-            f"{root} holds your home directory and is trusted for one run at a time only: "
-            f'use BRIDLE_TRUST_FOLDER="{root}" bridle …, or work in a folder below it.'
+            f"{root} contains your home directory and can only be trusted for one run: use "
+            f'BRIDLE_TRUST_FOLDER="{root}" bridle …, or work in a subfolder.'
         )
     approve_all_content(env, cwd)
     for server in (each for folder in _folders(env, cwd) for each in _servers(folder)):
@@ -253,7 +253,7 @@ def _variables(server: TrustItem, env: Mapping[str, str]) -> Iterator[TrustItem]
     """The variables of the user's that a server would be given, each with where it would go."""
     for name, goal in given_variables(server.value, env).items():
         yield TrustItem(
-            file=server.file, line=server.line, key=f"{server.key} is given your {name}", value=goal
+            file=server.file, line=server.line, key=f"{server.key} receives your {name}", value=goal
         )
 
 

@@ -30,7 +30,7 @@ def parse(data: bytes, *, file: str) -> tuple[dict[str, Any], str, Problem | Non
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return {}, "", Problem(file=file, line=line, message="the text is not UTF-8", broken=True)
+        return {}, "", Problem(file=file, line=line, message="not valid UTF-8", broken=True)
     if not text.strip():
         return {}, text, None
     try:
@@ -38,7 +38,7 @@ def parse(data: bytes, *, file: str) -> tuple[dict[str, Any], str, Problem | Non
     except (msgspec.DecodeError, RecursionError) as error:
         return {}, text, _syntax_problem(text, str(error), file)
     if not isinstance(values, dict):
-        message = f"expected an object in braces, found {_kind(values)}"
+        message = f"expected an object, found {_kind(values)}"
         return {}, text, Problem(file=file, line=1, column=1, message=message, broken=True)
     if text.count("{") + text.count("[") > _DEEPEST and _depth(text) > _DEEPEST:
         message = f"objects are nested deeper than {_DEEPEST} levels"
@@ -65,7 +65,7 @@ def misspelled(values: dict[str, Any]) -> Iterator[Fault]:
         from bridle.types.nearest import is_slip  # Only a wrong name needs it.
 
         if meant := next((name for name in TYPES if is_slip(key, name)), None):
-            yield (key,), f"unknown setting, which has no effect: did you mean {meant}?"
+            yield (key,), f"unknown setting: did you mean {meant}?"
 
 
 def _clean(value: Any, expected: Any, path: KeyPath, faults: list[Fault]) -> Any:

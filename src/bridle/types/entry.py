@@ -42,6 +42,7 @@ class UserEntry(LinkedEntry):
     permissionDecision: NotRequired[dict[str, str]]
     """How the gate decided on the call of this result."""
     toolDenialKind: NotRequired[str]
+    sandboxed: NotRequired[bool]
     attachment: NotRequired[dict[str, Any]]
     """What kind of attachment this is; its row in the file has the type `attachment`."""
     origin: NotRequired[dict[str, Any]]
@@ -56,9 +57,6 @@ class AssistantEntry(LinkedEntry):
     requestId: NotRequired[str | None]
     costUSD: NotRequired[float]
     """What the whole answer cost, the same in each of its rows."""
-    requestedModel: NotRequired[str]
-    apiBlockIndex: NotRequired[int]
-    madeBy: NotRequired[Literal["model"]]
     isAbortedMidStream: NotRequired[bool]
     isApiErrorMessage: NotRequired[bool]
     error: NotRequired[str]

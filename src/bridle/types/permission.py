@@ -185,6 +185,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """A person may be asked, so that plan mode asks about what it would refuse."""
     checkout: str | None = None
     """The main checkout of the repository, while the session must leave it as it is."""
+    kept_back: tuple[str, ...] | None = None
+    """Files in the working folders that rules keep from being read; None when it is not known which."""
 
     def place(self, path: str) -> ResolvedPath:
         return self.places.get(path) or ResolvedPath(path)
@@ -205,6 +207,8 @@ class Permit(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     confined: bool = False
     """The gate decided on a command that runs in the sandbox: it runs there or not at all."""
+    local_host: bool = False
+    """A person, or a rule that names the host, let the call reach this machine or a network around it."""
     view: View | None = None
     """What a command that only judgement allowed is held to; None when something else allowed it."""
     refused: Callable[[Refusal], None] = lambda _: None

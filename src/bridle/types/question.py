@@ -112,5 +112,17 @@ class Supplied(Struct, frozen=True, kw_only=True, tag="supplied"):
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] | None = None
 
+    @classmethod
+    def from_wire(cls, answer: Mapping[str, Any]) -> "Supplied":
+        """What a host or an editor answered; anything unknown is no answer."""
+        content = answer.get("content")
+        match answer.get("action"):
+            case "accept":
+                return cls(action="accept", content=content if isinstance(content, dict) else None)
+            case "decline":
+                return cls(action="decline")
+            case _:
+                return cls(action="cancel")
+
 
 Answer = Permitted | Refused | Chosen | Supplied

@@ -84,6 +84,8 @@ class View(Struct, frozen=True, kw_only=True):
     """Folders of configuration that it never changes, wherever they are."""
     protected_names: frozenset[str] = frozenset()
     """Names that it never makes or changes at any depth, in lower case."""
+    unreadable: tuple[Pattern, ...] = ()
+    """Files that rules keep from being read; those in the working folders are closed to it."""
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -98,4 +100,4 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 def beyond_words(refusal: Refusal) -> str:
     """What happened, as a clause for people and models."""
-    return f"the command tried to {refusal.deed}, which is more than it was judged to do"
+    return f"the command tried to {refusal.deed}, which bridle did not expect"

@@ -60,6 +60,10 @@ class Part(Struct, frozen=True, kw_only=True):
     """Paths in commits of a repository that it names, from the top of the repository."""
     shows_tree: bool = False
     """It may show what is in any file that the repository keeps."""
+    shown_paths: tuple[str, ...] = ()
+    """Where it says which: files and folders, absolute, that it shows nothing besides of."""
+    shown_names: tuple[str, ...] = ()
+    """Words that name such a path if something is there, and a commit otherwise."""
     lists: tuple[str, ...] = ()
     """Folders from which it is given names of files: none of those may lead elsewhere or be an option."""
     lists_exactly: bool = False

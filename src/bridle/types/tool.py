@@ -109,7 +109,7 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
 Kind = Literal[
     "advice", "agent", "choice", "command", "edit", "fetch", "list", "notebook", "other", "plan",
     "plan_start", "read", "search", "skill", "task", "task_list", "task_output", "task_stop", "todo", "watch",
-    "web_search", "workflow", "write",
+    "web_search", "workflow", "write", "browse", "page_view", "page",
 ]  # fmt: skip
 """What a call does: how it is shown, grouped, summed up and suggested follows from this."""
 

@@ -17,6 +17,8 @@ class Usage(Struct, frozen=True):
     web_searches: int = 0
     thinking: int = 0
     """The part of `output` that is thinking, where the service says so."""
+    fast: bool = False
+    """It was served in fast mode, which costs more; a sum does not know any more."""
 
     @classmethod
     def from_api(cls, usage: Mapping[str, Any]) -> "Usage":
@@ -34,6 +36,7 @@ class Usage(Struct, frozen=True):
             cache_write_1h=long_lived,
             web_searches=server.get("web_search_requests") or 0,
             thinking=written_as.get("thinking_tokens") or 0,
+            fast=usage.get("speed") == "fast",
         )
 
     def __add__(self, other: "Usage") -> "Usage":

@@ -95,6 +95,8 @@ class Workspace:
         self.files = FileStates()
         self.unsaved: dict[str, str] = {}
         """Texts that an editor holds for files and has not saved, by path."""
+        self.is_draft = False
+        """Edits stay in `unsaved` and never reach the disk."""
         self.todos: list[dict[str, Any]] = []
         self.origins: tuple[str, ...] = ()
         """Where it began before it moved to a work tree: rules that are anchored there still hold."""

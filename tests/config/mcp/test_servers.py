@@ -9,6 +9,7 @@ from bridle.config.load import load
 from bridle.config.mcp.entry import expand, read_entry
 from bridle.config.mcp.locations import is_any_configured
 from bridle.config.mcp.servers import (
+    UNTRUSTED,
     FoundServers,
     ServerSources,
     desktop_config_path,
@@ -111,7 +112,7 @@ def test_every_kind_of_entry_is_read(raw: dict[str, Any], config: Any):
         ({}, "needs a command"),
         ({"url": "https://x"}, 'add "type": "http"'),
         ({"type": "carrier-pigeon"}, "carrier-pigeon"),
-        ({"type": 5}, "choose among"),
+        ({"type": 5}, "unknown type 5; use stdio, http, sse or ws"),
         ({"type": "http"}, "needs a url"),
         ({"type": "http", "url": "ftp://x"}, "ftp://x"),
         ({"type": "ws", "url": "https://x"}, "ws://"),
@@ -183,7 +184,7 @@ def test_later_flags_win(place: Place):
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("nowhere.json", "nowhere.json cannot be read"),
+        ("nowhere.json", "nowhere.json could not be read"),
         ("{not json", "--mcp-config"),
         ('{"servers": {}}', "mcpServers"),
         ('{"mcpServers": []}', "mcpServers"),
@@ -221,7 +222,7 @@ def test_broken_state_file_is_told(place: Place):
 def test_servers_of_an_untrusted_folder_wait(place: Place):
     place.write(place.project / ".mcp.json", {"p": _run("x")})
     scope, off = place.names(trusted=False)["p"]
-    assert scope == "project" and "trusted" in off
+    assert (scope, off) == ("project", UNTRUSTED)
     assert place.names(trusted=True)["p"] == ("project", "")
 
 
@@ -239,13 +240,13 @@ def test_user_may_approve_by_name_for_all_or_none(place: Place):
 def test_approval_is_bound_to_the_definition(place: Place):
     file = place.project / ".mcp.json"
     place.write(file, {"p": _run("x")})
-    assert place.names(attended=True)["p"][1] == "waits for your approval"
+    assert place.names(attended=True)["p"][1] == "needs your approval"
     approvals.approve(place.env, str(place.project), kind="mcp", name="p", definition=_run("x"))
     assert place.names(attended=True)["p"][1] == ""
     place.write(file, {"p": _run("changed")})
-    assert place.names(attended=True)["p"][1] == "waits for your approval"
+    assert place.names(attended=True)["p"][1] == "needs your approval"
     # Also where nobody can be asked, what was approved as something else does not start.
-    assert place.names()["p"][1] == "waits for your approval"
+    assert place.names()["p"][1] == "needs your approval"
 
 
 def test_helper_of_an_untrusted_folder_is_left_out(place: Place):

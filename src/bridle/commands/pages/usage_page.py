@@ -10,10 +10,19 @@ from bridle.commands.queries.spending import DayCost, ModelCost, cost_by_model
 from bridle.commands.queries.usage_causes import Cause, causes_of
 from bridle.commands.queries.usage_report import UsageReport
 from bridle.commands.wording import counted
+from bridle.features.quality.signals import Signs
 
 _MOST_SERIES = 5
 """Models with a color of their own; the rest is one series."""
 _MOST_PROMPTS = 40
+_SIGNS = {
+    "frustrated": "The prompt sounds frustrated",
+    "repeated": "The same prompt again",
+    "interrupted": "The turn was interrupted",
+    "refused": "A call was refused",
+    "failed": "The turn failed",
+    "pull_request": "A pull request was asked for",
+}
 _LONGEST_PROMPT = 120
 
 
@@ -34,8 +43,24 @@ def usage_page(report: UsageReport) -> str:
         _cause_table(causes_of(report.found.calls)),
         el("h2", "By day"),
         _day_table(days),
+        *_signs(report.signs),
     ]
     return whole_page("bridle usage", join(parts))
+
+
+def _signs(signs: Signs) -> list[Html]:
+    """Signs of trouble; nothing where there were none."""
+    if not signs.counts:
+        return []
+    rows = [
+        (_SIGNS.get(name, name), f"{count:,}")
+        for name, count in sorted(signs.counts.items(), key=lambda each: -each[1])
+    ]
+    lead = (
+        f"{counted(signs.sessions, 'session')} with signs of trouble. Counted on this machine without a "
+        "model, and sent nowhere; bridleQualitySignals: false turns it off."
+    )
+    return [el("h2", "Signs of trouble"), el("p", lead, class_="lead"), _table(("sign", "turns"), rows)]
 
 
 def _cards(days: Sequence[DayCost], models: Sequence[ModelCost]) -> Html:

@@ -52,11 +52,11 @@ def known(*, python: str = sys.executable) -> tuple[Advisory, ...] | str:
         )  # fmt: skip
         report = msgspec.json.decode(done.stdout, type=_Report)
     except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError):
-        return "pip-audit could not get its data"
+        return "pip-audit could not download its data"
     needed = dependencies("bridle") - {"bridle"}
     packages = [each for each in report.dependencies if _plain(each.name) in needed]
     if all(each.skip_reason is not None for each in packages):
-        return "pip-audit could not get its data"
+        return "pip-audit could not download its data"
     return tuple(
         Advisory(package.name, package.version, each.id, _remedy(package.name, each.fix_versions))
         for package in packages
@@ -85,7 +85,7 @@ def dependencies(name: str) -> frozenset[str]:
 
 
 def _remedy(package: str, fixed: list[str]) -> str:
-    return f"pip install '{package}>={fixed[0]}'" if fixed else "there is no fixed version yet"
+    return f"pip install '{package}>={fixed[0]}'" if fixed else "no fixed version yet"
 
 
 def _plain(name: str) -> str:

@@ -55,7 +55,7 @@ def plan(cloud: Cloud, values: Mapping[str, str], env: Mapping[str, str]) -> dic
         if not value and asked.needed:
             raise UsageError(f"{cloud.label} needs {word}=…: {asked.title}.")
         if value and (fault := asked.check(value, env)) is not None:
-            raise UsageError(f"{word}={value[:200]} cannot be used: {fault}.")
+            raise UsageError(f"{word}={value[:200]} is not valid: {fault}.")
         found |= {asked.variable: value} if value else {}
     return found
 
@@ -78,13 +78,15 @@ def _region(pattern: re.Pattern[str], example: str) -> Check:
 def _project(value: str, env: Mapping[str, str]) -> str | None:
     del env
     return (
-        None if _PROJECT.fullmatch(value) else "the id of a project has 6 to 30 small letters, digits and -"
+        None
+        if _PROJECT.fullmatch(value)
+        else ("a project id has 6 to 30 lowercase letters, digits and hyphens")
     )
 
 
 def _model(value: str, env: Mapping[str, str]) -> str | None:
     del env
-    return None if _PLAIN.fullmatch(value) else "the id of a model has no blanks"
+    return None if _PLAIN.fullmatch(value) else "a model id has no spaces"
 
 
 def _profile(value: str, env: Mapping[str, str]) -> str | None:
@@ -94,18 +96,18 @@ def _profile(value: str, env: Mapping[str, str]) -> str | None:
     if value in names:
         return None
     there = ", ".join(sorted(names)[:10])
-    return f"there is no such profile in {' or '.join(files)}" + (f" (there are: {there})" if there else "")
+    return f"no such profile in {' or '.join(files)}" + (f" (profiles: {there})" if there else "")
 
 
 def _key_file(value: str, env: Mapping[str, str]) -> str | None:
     del env
     if not os.path.isabs(value):
-        return "name the file from the root on"
+        return "give an absolute path"
     try:
         kind = msgspec.json.decode(_text(value), type=dict[str, object]).get("type")
     except msgspec.DecodeError:
-        return "there is no file with Google credentials"
-    return None if isinstance(kind, str) else "the file has no Google credentials"
+        return "the file does not exist"
+    return None if isinstance(kind, str) else "the file does not contain Google credentials"
 
 
 def _aws_credentials(env: Mapping[str, str]) -> str | None:
@@ -117,7 +119,7 @@ def _aws_credentials(env: Mapping[str, str]) -> str | None:
         return "profiles and SSO need pip install 'bridle[aws]'; else set AWS_BEARER_TOKEN_BEDROCK"
     if env.get("AWS_PROFILE") or os.path.exists(_aws_file(env, "AWS_CONFIG_FILE", "config")):
         return None
-    return "no AWS credentials were found: set profile=…, AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID"
+    return "no AWS credentials: set profile=…, AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID"
 
 
 def _google_credentials(env: Mapping[str, str]) -> str | None:
@@ -129,7 +131,7 @@ def _google_credentials(env: Mapping[str, str]) -> str | None:
     usual = os.path.join(folder, "application_default_credentials.json")
     if env.get("GOOGLE_APPLICATION_CREDENTIALS") or os.path.exists(usual):
         return None
-    return "no Google credentials were found: run gcloud auth application-default login"
+    return "no Google credentials: run gcloud auth application-default login"
 
 
 def _aws_file(env: Mapping[str, str], variable: str, name: str) -> str:
@@ -148,9 +150,9 @@ def _text(path: str) -> str:
 
 
 _MODELS = {
-    "model": CloudQuestion(variable="ANTHROPIC_MODEL", title="the model, if not the usual one", check=_model),
+    "model": CloudQuestion(variable="ANTHROPIC_MODEL", title="the model, if not the default", check=_model),
     "small": CloudQuestion(
-        variable="ANTHROPIC_DEFAULT_HAIKU_MODEL", title="the small model, if not the usual one", check=_model
+        variable="ANTHROPIC_DEFAULT_HAIKU_MODEL", title="the small model, if not the default", check=_model
     ),
 }
 BEDROCK = Cloud(
@@ -166,7 +168,7 @@ BEDROCK = Cloud(
         ),
         "profile": CloudQuestion(
             variable="AWS_PROFILE",
-            title="the AWS profile; empty for keys or a token in variables",
+            title="the AWS profile; empty to use keys or a token from the environment",
             check=_profile,
         ),
         **_MODELS,
@@ -179,7 +181,7 @@ VERTEX = Cloud(
     asked={
         "project": CloudQuestion(
             variable="ANTHROPIC_VERTEX_PROJECT_ID",
-            title="the id of the project",
+            title="the project id",
             check=_project,
             needed=True,
             usual=("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"),
@@ -192,7 +194,7 @@ VERTEX = Cloud(
         ),
         "credentials": CloudQuestion(
             variable="GOOGLE_APPLICATION_CREDENTIALS",
-            title="a file with credentials; empty for those of gcloud",
+            title="a credentials file; empty to use gcloud's",
             check=_key_file,
         ),
         **_MODELS,

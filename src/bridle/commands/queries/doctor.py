@@ -84,9 +84,7 @@ def _installation(scene: DoctorContext) -> Iterator[Check]:
     yield from _ways(scene)
     home = config_home(scene.env)
     if os.path.isdir(home) and not os.access(home, os.W_OK):
-        yield _fault(
-            "Installation", f"{home} cannot be written", "change its owner, or set CLAUDE_CONFIG_DIR"
-        )
+        yield _fault("Installation", f"{home} is not writable", "change its owner, or set CLAUDE_CONFIG_DIR")
     else:
         yield _ok("Installation", f"configuration in {home}")
     try:
@@ -94,9 +92,7 @@ def _installation(scene: DoctorContext) -> Iterator[Check]:
     except OSError:
         return
     if place.f_bavail * place.f_frsize < _LITTLE_SPACE:
-        yield _warning(
-            "Installation", f"little space is left on the disk of {home}", "remove old transcripts"
-        )
+        yield _warning("Installation", f"low disk space for {home}", "remove old transcripts")
 
 
 def _ways(scene: DoctorContext) -> Iterator[Check]:
@@ -106,19 +102,19 @@ def _ways(scene: DoctorContext) -> Iterator[Check]:
     found = this_installation(__version__)
     command = found.command()
     if is_on(scene.env, "DISABLE_UPDATES"):
-        yield _ok("Installation", f"{found.summary}; updates are turned off by DISABLE_UPDATES")
+        yield _ok("Installation", f"{found.summary}; updates are disabled (DISABLE_UPDATES)")
     elif command is None:
         yield _ok("Installation", f"{found.summary}; {found.advice}")
     elif not may_be_changed(found):
-        advice = "ask its administrator, or install it for yourself with pipx or uv"
-        yield _warning("Installation", f"{found.summary}, which you cannot write", advice)
+        advice = "ask the administrator, or install bridle yourself with pipx or uv"
+        yield _warning("Installation", f"{found.summary}, which is not writable", advice)
     else:
         yield _ok("Installation", f"{found.summary}; update with: bridle update ({' '.join(command)})")
     others = others_on_path(scene.env)
     if len(others) > 1:
         yield _warning(
             "Installation",
-            f"several bridle programs are on the PATH: {', '.join(others)}; the first runs",
+            f"several bridle programs on the PATH: {', '.join(others)}; the first one runs",
             "remove the others, or change the order of PATH",
         )
     elif not others and found.kind != "source":
@@ -134,7 +130,7 @@ def _programs(scene: DoctorContext) -> Iterator[Check]:
         yield _warning("Programs", "git is not installed", "install git to see changes and branches")
     else:
         place = find_root(scene.cwd)
-        yield _ok("Programs", f"git at {git}, " + (f"repository {place}" if place else "no repository here"))
+        yield _ok("Programs", f"git at {git}, " + (f"repository {place}" if place else "not a repository"))
     if find_bash(scene.env) is None:
         yield _warning("Programs", "bash is not installed", "install bash")
 
@@ -151,10 +147,10 @@ def _login(scene: DoctorContext) -> Iterator[Check]:
     if line.key_source is not None:
         yield _ok("Model", f"{scene.model}, key from {line.key_source}")
     elif line.key == "not needed":
-        yield _ok("Model", f"{scene.model} needs no key")
+        yield _ok("Model", f"{scene.model} does not need a key")
     else:
         remedy = f"{way_to_key(line.service)}; --model offline needs none"
-        yield _fault("Model", f"there is no key for {scene.model}", remedy)
+        yield _fault("Model", f"no key for {scene.model}", remedy)
 
 
 def _settings(scene: DoctorContext) -> Iterator[Check]:
@@ -170,8 +166,8 @@ def _settings(scene: DoctorContext) -> Iterator[Check]:
     if not scene.trusted:
         yield _warning(
             "Settings",
-            "this folder is not trusted, so its hooks, servers and allow rules do not count",
-            "run bridle trust, or answer yes when the terminal asks",
+            "this folder is not trusted, so its hooks, servers and allow rules are off",
+            "run bridle trust",
         )
 
 
@@ -180,7 +176,7 @@ def _rules(scene: DoctorContext) -> Iterator[Check]:
     rules = [rule for found, _ in read for rule in found]
     wrong = [text for _, texts in read for text in texts]
     for text in (*wrong, *map(str, lint(rules, KNOWN_NAMES))):
-        yield _warning("Permissions", text, "correct or remove the rule")
+        yield _warning("Permissions", text, "fix or remove the rule")
     if rules and not wrong:
         yield _ok("Permissions", f"{len(rules)} rules")
 
@@ -188,7 +184,7 @@ def _rules(scene: DoctorContext) -> Iterator[Check]:
 def _hooks(scene: DoctorContext) -> Iterator[Check]:
     faults = scene.hook_faults()
     for fault in faults[:_MOST_SHOWN]:
-        yield _fault("Hooks", fault, "bridle hooks lint tells more")
+        yield _fault("Hooks", fault, "run bridle hooks lint for details")
     count = sum(len(layer.values.get("hooks") or {}) for layer in scene.config.layers)
     if count and not faults:
         yield _ok("Hooks", f"hooks for {count} events")
@@ -200,8 +196,8 @@ def _instructions(scene: DoctorContext) -> Iterator[Check]:
         yield _warning("Instructions", problem, "fix the file")
     for file in loaded.files:
         if len(file.text) > _LARGE_INSTRUCTIONS:
-            text = f"{file.path} has {len(file.text):,} characters, which every request carries"
-            yield _warning("Instructions", text, "shorten it, or move parts into rules with paths")
+            text = f"{file.path} has {len(file.text):,} characters, sent with every request"
+            yield _warning("Instructions", text, "shorten it, or move parts to rules with paths")
     if loaded.files:
         yield _ok("Instructions", ", ".join(file.path for file in loaded.files))
 
@@ -232,7 +228,7 @@ def _servers(scene: DoctorContext) -> Iterator[Check]:
                 "MCP servers", f"{state.name}: {state.error or 'failed'}", f"/mcp reconnect {state.name}"
             )
         elif state.status == "needs-auth":
-            yield _warning("MCP servers", f"{state.name} wants a login", f"bridle mcp login {state.name}")
+            yield _warning("MCP servers", f"{state.name} needs a login", f"bridle mcp login {state.name}")
         else:
             yield _ok("MCP servers", f"{state.name}: {state.status}")
 
@@ -241,13 +237,13 @@ def _terminal(scene: DoctorContext) -> Iterator[Check]:
     env = scene.env
     term = env.get("TERM", "")
     if term in ("", "dumb", "unknown"):
-        yield _warning("Terminal", f"TERM is {term or 'not set'}: lines are printed plainly", "set TERM")
+        yield _warning("Terminal", f"TERM is {term or 'not set'}: plain output", "set TERM")
     else:
         inside = " inside tmux" if env.get("TMUX") else ""
         yield _ok("Terminal", f"{env.get('TERM_PROGRAM') or term}{inside}")
     language = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
     if "utf" not in language.lower() and sys.platform != "darwin":
-        yield _warning("Terminal", f"the locale is {language or 'not set'}", "set LANG to one with UTF-8")
+        yield _warning("Terminal", f"the locale is {language or 'not set'}", "set LANG to a UTF-8 locale")
 
 
 def _transcripts(scene: DoctorContext) -> Iterator[Check]:
@@ -261,7 +257,7 @@ def _transcripts(scene: DoctorContext) -> Iterator[Check]:
             except OSError:
                 continue  # It was removed in the meantime.
     if count:
-        yield _ok("Conversations", f"{count} kept in {folder}, {size / 1_000_000:.1f} MB")
+        yield _ok("Conversations", f"{count} saved in {folder}, {size / 1_000_000:.1f} MB")
 
 
 CHECKS: tuple[Callable[[DoctorContext], Iterator[Check]], ...] = (
@@ -283,7 +279,7 @@ async def _sandbox(scene: DoctorContext) -> list[Check]:
     """Whether the boundary that the settings ask for can be had here: it is set up and taken down again."""
     wanted = scene.config.settings.sandbox
     if wanted is None or not wanted.enabled:
-        return [_ok("Sandbox", "not turned on (sandbox.enabled)")]
+        return [_ok("Sandbox", "off (sandbox.enabled)")]
     said: list[str] = []
     try:
         sandbox = await make_sandbox(
@@ -305,7 +301,7 @@ async def _sandbox(scene: DoctorContext) -> list[Check]:
 
 
 async def _refuse(question: NetworkQuestion) -> Answer:
-    return Refused(message=f"{question.host} is not asked for in a check.", by_person=False)
+    return Refused(message=f"{question.host} is not checked here.", by_person=False)
 
 
 def _ok(group: str, text: str) -> Check:

@@ -51,7 +51,7 @@ def find_faults(table: Table, limits: HttpLimits, *, cwd: str, env: Mapping[str,
     reported = {(entry.origin.file, entry.origin.key) for entry in unknown}
     yield from (problem for problem in table.problems if (problem.file, problem.key) not in reported)
     for entry in unknown:
-        yield _at(entry, f"there is no event {entry.event}{did_you_mean(entry.event, EVENTS)}")
+        yield _at(entry, f"unknown event {entry.event}{did_you_mean(entry.event, EVENTS)}")
     for entry in table.entries:
         if entry not in unknown and entry.matcher.error is None:
             yield from (_at(entry, fault) for fault in _faults(entry, limits, cwd=cwd, env=env))
@@ -81,7 +81,7 @@ def _matcher_faults(entry: Entry) -> Iterator[str]:
         if not any(map(entry.matcher.matches, known)) and not (
             is_tool and "mcp" in (entry.matcher_text or "")
         ):
-            yield f"the matcher {entry.matcher_text!r} fits no {thing} of {entry.event}"
+            yield f"the matcher {entry.matcher_text!r} matches no {thing} of {entry.event}"
         return
     for name in sorted(entry.matcher.names - known):
         if not (is_tool and name.startswith("mcp__")):
@@ -101,7 +101,7 @@ def _subjects(event: str) -> frozenset[str]:
 
 def _command_faults(hook: CommandHook, *, cwd: str, env: Mapping[str, str]) -> Iterator[str]:
     if hook.shell == "powershell" and not shutil.which("pwsh", path=env.get("PATH")):
-        yield "`shell` is powershell, and there is no pwsh on the PATH"
+        yield "`shell` is powershell, but pwsh is not on the PATH"
         return
     if hook.args is not None:
         words = [hook.command, *hook.args]
@@ -152,10 +152,10 @@ def _is_open(word: str) -> bool:
 def _program_fault(program: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
     if "/" not in program:
         found = shutil.which(program, path=env.get("PATH"))
-        return None if found else f"there is no program {program} on the PATH"
+        return None if found else f"{program} is not on the PATH"
     path = os.path.join(cwd, program)
     if not os.path.exists(path):
-        return f"the program {program} does not exist"
+        return f"{program} does not exist"
     if os.path.isdir(path):
         return f"{program} is a folder"
     return None if os.access(path, os.X_OK) else f"the program {program} is not executable: chmod +x it"
@@ -169,7 +169,7 @@ def _header_faults(hook: HttpHook, limits: HttpLimits) -> Iterator[str]:
             variable = match[1] or match[2]
             if variable not in usable:
                 where = "httpHookAllowedEnvVars" if variable in listed else "allowedEnvVars"
-                yield f"the header {name} would be sent without ${variable}: list it in {where}"
+                yield f"the header {name} needs ${variable}: list it in {where}"
 
 
 def _hook_env(entry: Entry, cwd: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ def managed_checks(config: Config) -> tuple[Check, ...]:
         if problem.file in managed or problem.file.startswith(config.inputs.managed_dir)
     )
     if not checks:
-        text = f"nothing is managed on this machine ({config.inputs.managed_dir})"
+        text = f"no managed settings on this machine ({config.inputs.managed_dir})"
         return (Check(group="Managed settings", health="ok", text=text),)
     return tuple(checks)
 
@@ -54,7 +54,7 @@ def _left_out(files: Sequence[Layer], layers: Sequence[Layer]) -> Iterator[Check
     counting = {layer.path for layer in layers}
     for layer in files:
         if layer.path not in counting:
-            text = "does not count: policyHelper takes the place of the files"
+            text = "ignored: policyHelper replaces the files"
             yield Check(group=layer.path, health="warning", text=text)
 
 

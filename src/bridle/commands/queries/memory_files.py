@@ -16,7 +16,7 @@ from bridle.host.paths import config_home
 from bridle.types.services.session import MEMORY
 
 _LARGEST = 1_000_000
-_NAMES = {"project": "this project", "local": "this project, for you alone", "user": "all your projects"}
+_NAMES = {"project": "this project", "local": "this project, only you", "user": "all your projects"}
 
 
 class MemoryFile(Struct, frozen=True, kw_only=True):
@@ -64,13 +64,13 @@ def _notes(context: CommandContext) -> list[MemoryFile]:
     if folder is None:
         return []
     index = os.path.join(folder, INDEX)
-    rows = [_read(index, "index", "Noted in earlier sessions")]
+    rows = [_read(index, "index", "From earlier sessions")]
     found, _ = topics(folder)
     rows += [
         MemoryFile(
             path=os.path.join(folder, topic.file),
             name=topic.name,
-            group="Noted in earlier sessions",
+            group="From earlier sessions",
             text=f"{topic.description}\n\n{topic.body}",
         )
         for topic in found
@@ -87,7 +87,7 @@ def _of_agents(context: CommandContext) -> list[MemoryFile]:
                 definition.name, definition.memory, cwd=context.workspace.start, env=context.env
             )
             name = f"{definition.name} ({definition.memory})"
-            rows.append(_read(os.path.join(folder, INDEX), name, "Noted by agents"))
+            rows.append(_read(os.path.join(folder, INDEX), name, "From agents"))
     return rows
 
 

@@ -71,7 +71,7 @@ def _problem(status: os.stat_result, *, private: bool) -> tuple[str, str] | None
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to user {status.st_uid}", "change its owner with chown"
     if status.st_mode & 0o022:
-        return "can be changed by others", f"chmod {'go=' if private else 'go-w'} on it"
+        return "writable by others", f"run chmod {'go=' if private else 'go-w'}"
     if private and status.st_mode & 0o077:
-        return "can be read by others", "chmod go= on it"
+        return "readable by others", "run chmod go="
     return None

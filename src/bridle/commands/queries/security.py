@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bridle.commands.queries import advisories, private_files
 from bridle.commands.queries.doctor import Check
+from bridle.commands.wording import counted
 from bridle.config import approvals
 from bridle.config.load import Config
 from bridle.config.sandbox.settings import read_policy
@@ -71,16 +72,18 @@ def _kernel(features: Features) -> Iterator[Check]:
     if features.landlock:
         yield _ok("Kernel", f"Landlock, version {features.landlock}")
     else:
-        yield _warning("Kernel", "Landlock is missing or turned off", "add landlock to lsm= of the kernel")
+        yield _warning("Kernel", "Landlock is missing or disabled", "add landlock to lsm= of the kernel")
     if features.notifications:
         yield _ok("Kernel", "seccomp with notifications")
     else:
-        yield _warning("Kernel", "seccomp cannot notify", "use Linux 5.0 or newer with CONFIG_SECCOMP_FILTER")
+        yield _warning(
+            "Kernel", "seccomp without notifications", "use Linux 5.0 or newer with CONFIG_SECCOMP_FILTER"
+        )
     if features.namespaces:
         yield _ok("Kernel", "user namespaces")
     else:
         remedy = "allow them with sysctl user.max_user_namespaces, or install bubblewrap setuid"
-        yield _warning("Kernel", "this user may make no user namespaces", remedy)
+        yield _warning("Kernel", "user namespaces are not allowed for this user", remedy)
     if features.bubblewrap is None:
         yield _warning("Kernel", "bubblewrap is not installed", "install bubblewrap")
     else:
@@ -92,18 +95,18 @@ async def _second_wall() -> Check:
     offer = await asyncio.to_thread(describe)
     if offer.way == "landlock":
         return _ok("Second wall", offer.sentence)
-    remedy = "use a kernel with Landlock, or turn the sandbox on (sandbox.enabled)"
+    remedy = "use a kernel with Landlock, or enable the sandbox (sandbox.enabled)"
     if offer.way == "nothing":
         return _fault("Second wall", offer.sentence, remedy)
     return _warning("Second wall", offer.sentence, remedy)
 
 
 async def _sandbox(scene: SecurityContext) -> list[Check]:
-    """Which way the sandbox would be built, tried for real, whether or not it is turned on."""
+    """Which way the sandbox would be built, tried for real, whether or not it is on."""
     settings = scene.config.settings.sandbox
     is_on = settings is not None and settings.enabled is True
     if sys.platform != "linux":
-        return [_ok("Sandbox", "turned on" if is_on else "turned off (sandbox.enabled)")]
+        return [_ok("Sandbox", "on" if is_on else "off (sandbox.enabled)")]
     private = open_private_dir(scene.env)
     try:
         support = await find_support(
@@ -115,11 +118,15 @@ async def _sandbox(scene: SecurityContext) -> list[Check]:
         close_private_dir(private)
     if isinstance(support, str):
         remedy = "install bubblewrap, or allow user namespaces"
-        text = f"none can be set up here: {support}"
+        text = f"not available: {support}"
         return [_fault("Sandbox", text, remedy) if is_on else _warning("Sandbox", text, remedy)]
-    new_names = "" if support.oversees else "; protected names that do not exist yet are held at the top only"
-    state = "turned on" if is_on else "turned off (sandbox.enabled turns it on)"
-    return [_ok("Sandbox", f"{state}; it is built with {support.way}{new_names}")]
+    new_names = (
+        ""
+        if support.oversees
+        else ("; protected names that do not exist yet are only guarded at the top level")
+    )
+    state = "on" if is_on else "off (sandbox.enabled)"
+    return [_ok("Sandbox", f"{state}; uses {support.way}{new_names}")]
 
 
 def _helpers(scene: SecurityContext) -> Iterator[Check]:
@@ -133,8 +140,10 @@ def _helpers(scene: SecurityContext) -> Iterator[Check]:
             passed_over = name != "rg" and first not in (None, path)
             yield _ok("Programs", f"{name} at {path}" + (f"; {first} is not trusted" if passed_over else ""))
         elif first is not None:
-            text = f"{name} is not used: others, or this session, can change {first}"
-            yield _fault("Programs", text, "correct owner and mode of it and its folders, or install another")
+            text = f"{name} is not used: other users or this session can change {first}"
+            yield _fault(
+                "Programs", text, ("fix the owner and mode of the file and its folders, or install another")
+            )
     yield _ok("Programs", f"python at {sys.executable}")
 
 
@@ -142,21 +151,23 @@ def _trust(scene: SecurityContext) -> Iterator[Check]:
     root = trust_root(scene.env, scene.cwd)
     brought = brought_by(scene.env, scene.cwd)
     if not scene.trusted:
-        waiting = f"; {len(brought)} of its settings and files wait for that" if brought else ""
+        waiting = f"; {len(brought)} of its settings and files are inactive" if brought else ""
         yield _ok("Trust", f"{root} is not trusted{waiting}")
         return
     yield _ok(
-        "Trust", f"{root} is trusted" + (f", with {len(brought)} things that need it" if brought else "")
+        "Trust",
+        f"{root} is trusted"
+        + (f", with {len(brought)} settings and files that need trust" if brought else ""),
     )
     changed = unapproved(scene.env, scene.cwd)
     places = {_place(each) for each in changed}
     for each in [each for each in brought if _place(each) not in places][:_MOST_SHOWN]:
-        yield _ok("Trust", f"counts: {_place(each)}")
+        yield _ok("Trust", f"active: {_place(each)}")
     for each in changed[:_MOST_SHOWN]:
-        text = f"does not count, because it is new or has changed: {_place(each)}"
-        yield _warning("Trust", text, "look at it, then approve it with bridle trust")
+        text = f"inactive, new or changed: {_place(each)}"
+        yield _warning("Trust", text, "review it, then approve it with bridle trust")
     for kind, names in sorted(approvals.approved(scene.env, scene.cwd).items()):
-        yield _ok("Trust", f"approved and bound to its content: {len(names)} of the kind {kind}")
+        yield _ok("Trust", f"approved {kind}: {len(names)}")
 
 
 def _place(brought: TrustItem) -> str:
@@ -166,11 +177,11 @@ def _place(brought: TrustItem) -> str:
 
 def _rules(scene: SecurityContext) -> Iterator[Check]:
     for text in scene.complaints[:_MOST_SHOWN]:
-        yield _warning("Rules", text, "correct or remove the rule")
+        yield _warning("Rules", text, "fix or remove the rule")
     for finding in lint(scene.rules, KNOWN_NAMES)[:_MOST_SHOWN]:
-        yield _warning("Rules", str(finding), "correct or remove the rule")
+        yield _warning("Rules", str(finding), "fix or remove the rule")
     for finding in broad(scene.rules)[:_MOST_SHOWN]:
-        yield _warning("Rules", str(finding), "name the commands, files or hosts that you mean")
+        yield _warning("Rules", str(finding), "name specific commands, files or hosts")
     count = dict.fromkeys(("deny", "ask", "allow"), 0)
     for rule in scene.rules:
         count[rule.effect.value] += 1
@@ -184,19 +195,19 @@ def _modes(scene: SecurityContext) -> Iterator[Check]:
         yield _ok("Modes", f"sessions start in {scene.mode}")
     permissions = scene.config.settings.permissions
     forbidden = permissions is not None and permissions.disable_bypass_permissions_mode == "disable"
-    yield _ok("Modes", f"bypassPermissions is {'forbidden' if forbidden else 'possible when asked for'}")
-    yield _ok("Modes", f"can be switched to: {', '.join(scene.modes)}")
+    yield _ok("Modes", f"bypassPermissions is {'disabled' if forbidden else 'available on request'}")
+    yield _ok("Modes", f"available modes: {', '.join(scene.modes)}")
 
 
 def _environment(scene: SecurityContext) -> Iterator[Check]:
     """Names only: values are never shown."""
     seen = sorted(name for name, value in scene.env.items() if value and is_secret(name))
     if not seen:
-        yield _ok("Environment", "no variable looks like a key")
+        yield _ok("Environment", "no variables look like keys")
         return
     for name in seen[:_MOST_SHOWN]:
         origin = "" if name in scene.inherited else " (from settings)"
-        text = f"{name}{origin} is seen by commands that you approve"
+        text = f"{name}{origin} is visible to commands that you approve"
         remedy = "use bridle auth login instead, or hide it with sandbox.credentials.envVars"
         yield _warning("Environment", text, remedy)
 
@@ -211,25 +222,23 @@ def _files(scene: SecurityContext) -> Iterator[Check]:
     for path, problem, remedy in looked.wrong[:_MOST_SHOWN]:
         yield _fault("Files", f"{path} {problem}", remedy)
     if (more := len(looked.wrong) - _MOST_SHOWN) > 0:
-        yield _fault("Files", f"{more} more files have such modes", "fix these first")
+        yield _fault("Files", f"{more} more files have open permissions", "fix these first")
     if not looked.wrong:
-        yield _ok("Files", f"{looked.count} transcripts, settings and credentials are for you alone")
+        yield _ok("Files", f"{looked.count} transcripts, settings and credentials are private")
 
 
 def _remote(scene: SecurityContext) -> Iterator[Check]:
     settings = scene.config.settings
     if settings.disable_remote_control:
-        yield _ok("Remote control", "turned off (disableRemoteControl)")
+        yield _ok("Remote control", "off (disableRemoteControl)")
         return
-    begins = "with every session" if settings.remote_control_at_startup else "only when you say so"
+    begins = "with every session" if settings.remote_control_at_startup else "on request"
     host = scene.listens.rpartition(":")[0]
     if host in ("127.0.0.1", "::1", "localhost"):
-        yield _ok("Remote control", f"begins {begins} and listens on {host} alone")
+        yield _ok("Remote control", f"starts {begins} and listens on {host} only")
     else:
-        text = f"begins {begins} and listens on {scene.listens}, which other machines may reach"
-        yield _warning(
-            "Remote control", text, "unset BRIDLE_REMOTE_LISTEN, or put an encrypted tunnel before it"
-        )
+        text = f"starts {begins} and listens on {scene.listens}, which other machines can reach"
+        yield _warning("Remote control", text, "unset BRIDLE_REMOTE_LISTEN, or use an encrypted tunnel")
 
 
 def _defects(scene: SecurityContext) -> Iterator[Check]:
@@ -240,22 +249,27 @@ def _defects(scene: SecurityContext) -> Iterator[Check]:
     except OSError:
         count = 0
     if count:
-        text = f"{count} commands tried more than they were judged to do, and were stopped: {path}"
+        text = (
+            f"{counted(count, 'command')} did more than expected and {'was' if count == 1 else 'were'} "
+            f"stopped: {path}"
+        )
         yield _warning("Gate", text, "report them (bridle docs reporting), then remove the file")
     else:
-        yield _ok("Gate", "no command has tried more than it was judged to do")
+        yield _ok("Gate", "no command did more than expected")
 
 
 def _dependencies(scene: SecurityContext) -> Iterator[Check]:
     del scene
     said = advisories.known()
     if isinstance(said, str):
-        yield _warning("Dependencies", f"not audited: {said}", "pip install pip-audit beside bridle")
+        yield _warning(
+            "Dependencies", f"not audited: {said}", ("run pip install pip-audit in bridle's environment")
+        )
         return
     for each in said[:_MOST_SHOWN]:
         yield _fault("Dependencies", f"{each.package} {each.version}: {each.id}", each.remedy)
     if not said:
-        yield _ok("Dependencies", "pip-audit knows of no advisory")
+        yield _ok("Dependencies", "pip-audit found no advisories")
 
 
 _CHECKS: tuple[Callable[[SecurityContext], Iterator[Check]], ...] = (

@@ -99,7 +99,7 @@ def read_value(key: str, text: str) -> Any:
         value = text
         _, faults = check(nested(key, value))
     if faults:
-        raise UsageError(f"{key} cannot be {text}: {faults[0][1]}")
+        raise UsageError(f"Invalid value {text} for {key}: {faults[0][1]}")
     return value
 
 

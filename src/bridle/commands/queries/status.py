@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import memory_files
+from bridle.commands.wording import counted
 from bridle.host.paths import config_home
 from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.version import __version__
@@ -39,16 +40,16 @@ def _facts(context: CommandContext) -> Iterator[Fact]:
     yield Fact("Session", session.id)
     yield Fact("Folder", context.workspace.cwd)
     if len(context.workspace.roots) > 1:
-        yield Fact("More folders", ", ".join(context.workspace.roots[1:]))
+        yield Fact("Added folders", ", ".join(context.workspace.roots[1:]))
     yield Fact("Trusted", "yes" if context.trusted else "no")
     yield Fact("Model", session.state.model)
-    yield Fact("Effort", runtime.asking.effort or "the model's own")
-    yield Fact("Login", login_of(context))
+    yield Fact("Effort", runtime.asking.effort or "default")
+    yield Fact("Auth", login_of(context))
     if base := context.env.get("ANTHROPIC_BASE_URL"):
         yield Fact("Service", base)
     yield Fact("Mode", session.state.mode)
     yield Fact("Sandbox", "off" if runtime.gate.sandbox is None else "on")
-    yield Fact("Transcript", runtime.records.transcript or "not kept")
+    yield Fact("Transcript", runtime.records.transcript or "not saved")
     yield Fact("Configuration", config_home(context.env))
     sources = [f"{layer.source} ({layer.path})" for layer in config.layers]
     yield Fact("Settings", ", ".join(sources) or "none")
@@ -58,4 +59,4 @@ def _facts(context: CommandContext) -> Iterator[Fact]:
     if states:
         yield Fact("MCP servers", ", ".join(f"{state.name} ({state.status})" for state in states))
     if config.problems:
-        yield Fact("Problems", f"{len(config.problems)} in the settings: see /doctor")
+        yield Fact("Problems", f"{counted(len(config.problems), 'problem')} in settings: see /doctor")

@@ -11,11 +11,11 @@ from bridle.transcripts.usage.model_calls import PROMPT
 from bridle.types.budget import Charge, Limit, Scope
 
 _MOST_ROWS = 30
-_AGENTS, _SIDE = "Agents", "On the side"
+_AGENTS, _SIDE = "Agents", "Side calls"
 _GROUPS = (_AGENTS, "Prompts", "Tools", "Skills", "MCP servers", _SIDE)
 _SCOPES: Mapping[Scope, str] = {
     "run": "this run",
-    "agent": "the main thread",
+    "agent": "main conversation",
     "project": "this project",
     "day": "today",
 }

@@ -20,6 +20,6 @@ def read_property_list(path: str) -> str:
         values: Any = plistlib.loads(read_bytes(path, _LARGEST))
         return msgspec.json.encode(values).decode()
     except OSError as error:
-        return f"the property list cannot be read: {error.strerror}"
+        return f"could not read the property list: {error.strerror}"
     except (plistlib.InvalidFileException, ExpatError, ValueError, TypeError, RecursionError):
-        return "this is no property list of settings"
+        return "not a property list of settings"

@@ -52,7 +52,7 @@ def remote_settings(
         make_folders(home, private=True)
         write_atomic(path, msgspec.json.encode(_Copy(policy.url, now, settings)), mode=0o600)
     except OSError as error:
-        return settings, f"The managed settings could not be kept: {error.strerror} ({path})."
+        return settings, f"Could not save the managed settings: {error.strerror} ({path})."
     return settings, ""
 
 
@@ -84,7 +84,7 @@ def _fetched(policy: RemotePolicy, env: Mapping[str, str]) -> dict[str, Any]:
             data = response.read(_LARGEST + 1)
     except (OSError, HTTPException, ValueError) as error:
         why = printable(str(error))
-        raise ConfigError(f"Managed settings cannot be fetched from {policy.url}: {why}.") from error
+        raise ConfigError(f"Could not fetch managed settings from {policy.url}: {why}.") from error
     try:
         envelope = msgspec.json.decode(data) if len(data) <= _LARGEST else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

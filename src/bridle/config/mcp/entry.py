@@ -79,11 +79,11 @@ def _kind(raw: Mapping[str, Any]) -> str:
     given = raw.get("type")
     if given is None:
         if "url" in raw and "command" not in raw:
-            raise ConfigError('has a url and no type; add "type": "http" or "type": "sse"')
+            raise ConfigError('has a url but no type; add "type": "http" or "type": "sse"')
         return "stdio"
     kind = _ALIASES.get(given, given) if isinstance(given, str) else given
     if kind not in _KINDS:
-        raise ConfigError(f"has the type {given!r}; choose among stdio, http, sse, ws")
+        raise ConfigError(f"has the unknown type {given!r}; use stdio, http, sse or ws")
     return kind
 
 

@@ -24,11 +24,11 @@ class Policy:
     def objection(self, server: Server) -> str | None:
         """Why the server may not be started; None when it may."""
         if any(_covers(match, server) for match in self._denied):
-            return "refused by deniedMcpServers"
+            return "denied by deniedMcpServers"
         # A server inside the host program runs already, whatever the list says.
         if self._allowed is None or isinstance(server.config, SdkServer):
             return None
-        return None if self._is_listed(server, self._allowed) else "not among the allowedMcpServers"
+        return None if self._is_listed(server, self._allowed) else "not in allowedMcpServers"
 
     def _is_listed(self, server: Server, allowed: Iterable[McpServerMatch]) -> bool:
         """Where commands or addresses are listed, a name alone is not enough for a server of that kind."""

@@ -26,7 +26,7 @@ from bridle.types.services.mcp import TURNED_OFF, Scope, SdkServer, Server, norm
 _LARGEST = 2 * 1024 * 1024
 _INLINE = "--mcp-config"
 _SHARED: tuple[Scope, ...] = ("project", "local")
-WAITING = "waits for your approval"
+WAITING = "needs your approval"
 
 
 class ServerSources(Struct, frozen=True, kw_only=True):
@@ -53,6 +53,18 @@ class FoundServers(Struct, frozen=True, kw_only=True):
     servers: tuple[Server, ...]
     """Also those that are not started; each says why."""
     problems: tuple[Problem, ...] = ()
+
+
+UNTRUSTED = "off until you trust this folder; run `bridle trust`"
+
+
+def waits_for_user(server: Server) -> bool:
+    """Whether a server is off only until the user trusts the folder or approves it."""
+    # What names credentials needs approval for those, and says for which.
+    return server.off in (UNTRUSTED, CHANGED) or server.off.startswith(WAITING)
+
+
+"""Why a server of the project is not started."""
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
@@ -88,13 +100,15 @@ def read_flag(value: str, *, cwd: str) -> tuple[dict[str, Any], str, str]:
         try:
             data = read_bytes(file, _LARGEST)
         except OSError as error:
-            raise ConfigError(f"--mcp-config: {file} cannot be read: {error.strerror or error}.") from error
+            raise ConfigError(
+                f"--mcp-config: {file} could not be read: {error.strerror or error}."
+            ) from error
     values, text, problem = parse(data, file=file)
     servers = values.get("mcpServers")
     if problem is not None:
         raise ConfigError(f"--mcp-config: {problem}.")
     if not isinstance(servers, dict):
-        raise ConfigError(f'--mcp-config: {file} needs an object "mcpServers" with a server for each name.')
+        raise ConfigError(f'--mcp-config: {file} must contain an object "mcpServers".')
     return servers, file, text
 
 
@@ -102,12 +116,12 @@ def read_desktop_config(path: str) -> dict[str, Any]:
     """The servers in a configuration file of the Claude desktop program, as plain JSON by name.
 
     Raises:
-        ConfigError: there is no such file, or it cannot be used.
+        ConfigError: there is no such file, or invalid.
     """
     try:
         data = read_bytes(path, _LARGEST)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ConfigError(f"{path} could not be read: {error.strerror or error}.") from error
     values, _, problem = parse(data, file=path)
     if problem is not None:
         raise ConfigError(f"{problem}.")
@@ -162,7 +176,7 @@ class _Reading:
         if entry.name in self.servers:
             return
         if (twin := self._twin(entry.name)) is not None:
-            self._complain(entry, f"its tools would have the names of those of {twin!r}; rename one of them")
+            self._complain(entry, f"its tool names clash with {twin!r}; rename one of the servers")
             return
         kept_back = self._kept_back(entry)
         try:
@@ -171,7 +185,7 @@ class _Reading:
             self._complain(entry, refusal(kept_back) if kept_back else str(error))
             return
         if (helper := getattr(config, "headers_helper", None)) and self._is_wary(entry):
-            self._complain(entry, f"its headersHelper {helper[:100]!r} waits until this folder is trusted")
+            self._complain(entry, f"its headersHelper {helper[:100]!r} is off until you trust this folder")
             config = msgspec.structs.replace(config, headers_helper=None)
         server = Server(name=entry.name, config=config, scope=entry.scope, file=entry.file)
         off = self._policy.objection(server) or self._waits(entry) or self._lacks(entry, kept_back)
@@ -194,7 +208,7 @@ class _Reading:
 
     def _from_flags(self) -> Iterable[_Entry]:
         if self._wish.flags and self._wish.config.settings.disable_sideload_flags:
-            raise ConfigError("--mcp-config is turned off by the managed setting disableSideloadFlags.")
+            raise ConfigError("--mcp-config is disabled by the managed setting disableSideloadFlags.")
         # Of equal names the last flag counts.
         for value in reversed(self._wish.flags):
             servers, file, text = read_flag(value, cwd=self._inputs.cwd)
@@ -207,7 +221,9 @@ class _Reading:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            self.problems.append(Problem(file=file, message=f"cannot be read: {error.strerror}", broken=True))
+            self.problems.append(
+                Problem(file=file, message=f"could not be read: {error.strerror}", broken=True)
+            )
             return
         values, text, problem = parse(data, file=file)
         self._lines[file] = text
@@ -260,7 +276,7 @@ class _Reading:
         if approvals.is_approved(env, cwd, kind="mcp", name=entry.name, definition=entry.raw):
             return None
         if not self._wish.trusted:
-            return "waits until this folder is trusted; run `bridle trust`"
+            return UNTRUSTED
         named = self._is_named(entry.name, own=False)
         if not named and (self._wish.attended or approvals.is_known(env, cwd, kind="mcp", name=entry.name)):
             return WAITING
@@ -306,7 +322,7 @@ class _Reading:
         return entry.scope in _SHARED and not self._wish.trusted
 
     def _refuse(self, entry: _Entry) -> bool:
-        self._complain(entry, f"does not count, because the administrator's {MANAGED_FILE} says all there is")
+        self._complain(entry, f"ignored: the administrator's {MANAGED_FILE} lists all servers")
         return False
 
     def _complain(self, entry: _Entry, message: str) -> None:
@@ -328,7 +344,7 @@ def host_server(name: str, raw: Any, *, config: Config, env: Mapping[str, str]) 
     managed = os.path.exists(os.path.join(config.inputs.managed_dir, MANAGED_FILE))
     objection = Policy(config).objection(server)
     if managed and not isinstance(server.config, SdkServer):
-        objection = f"the administrator's {MANAGED_FILE} says all there is"
+        objection = f"the administrator's {MANAGED_FILE} lists all servers"
     if objection is not None:
         raise ConfigError(f"{name}: {objection}")
     return server

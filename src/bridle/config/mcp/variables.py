@@ -9,7 +9,7 @@ from bridle.config.variables import may_hold_credential
 
 _KIND: approvals.Kind = "variables"
 _MOST_CHARS = 200
-NEVER_GIVEN = "names {}: only servers of .mcp.json can be given credentials of yours, with your approval"
+NEVER_GIVEN = "names {}: only servers in .mcp.json can get your credentials, with your approval"
 """Of servers that plugins and agents of the project bring."""
 
 
@@ -56,7 +56,7 @@ def unfilled(env: Mapping[str, str], names: tuple[str, ...]) -> Mapping[str, str
 def refusal(names: tuple[str, ...]) -> str:
     """Why a server is not given its variables."""
     listed = ", ".join(names)
-    return f"waits for your approval to be given {listed}; run `bridle trust` to see and approve that"
+    return f"needs your approval to receive {listed}; run `bridle trust` to review it"
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:

@@ -99,12 +99,12 @@ def _mask(
     if entry.mode == "deny":
         return None
     if source in SHARED:
-        warn(f"sandbox.credentials: a folder cannot have {name} masked, so it is hidden")
+        warn(f"sandbox.credentials: cannot mask {name} in a folder; it is hidden instead")
         return None
     if entry.extract is not None and not _has_group(entry.extract):
         warn(
-            f"sandbox.credentials: the pattern for {name} must have a group for the secret, "
-            "so it is hidden until then"
+            f"sandbox.credentials: the pattern for {name} needs a group for the secret; it is hidden "
+            "until then"
         )
         return None
     return Mask(
@@ -140,8 +140,8 @@ def _pairs(
         names = _names(pair)
         if len(set(names)) < len(names) or not whole.issuperset(names) or not used.isdisjoint(names):
             warn(
-                f"sandbox.credentials.awsPairs: {', '.join(names)} must each be masked as a whole "
-                "and stand in one pair only; the pair is left out"
+                f"sandbox.credentials.awsPairs: {', '.join(names)} must each be fully masked and in one "
+                "pair only; the pair is ignored"
             )
             continue
         used.update(names)

@@ -62,7 +62,7 @@ def _authority(tls: TlsTerminate, warn: Callable[[str], None]) -> Authority | No
             raise ConfigError("sandbox.network.tlsTerminate needs both caCertPath and caKeyPath, or neither.")
         return load_authority(os.path.expanduser(tls.ca_cert_path), os.path.expanduser(tls.ca_key_path))
     except ConfigError as error:
-        warn(f"{error} Until then masked values are not put into requests.")
+        warn(f"{error} Until then requests do not get masked values.")
         return None
 
 
@@ -78,11 +78,11 @@ def _misfits(
 
 
 def _complain(name: str, mask: Mask, warn: Callable[[str], None]) -> None:
-    found = f"sandbox.credentials: there is nothing to mask in {name}"
+    found = f"sandbox.credentials: nothing to mask in {name}"
     match mask.no_match:
         case "error":
-            raise ConfigError(f"{found}; correct its mask")
+            raise ConfigError(f"{found}; fix its mask")
         case "deny":
-            warn(f"{found}, so it is hidden")
+            warn(f"{found}; it is hidden")
         case "warn":
-            warn(f"{found}, so commands see it as it is")
+            warn(f"{found}; commands see it unmasked")

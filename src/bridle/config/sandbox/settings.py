@@ -80,10 +80,10 @@ async def make_sandbox(
         if settings.fail_if_unavailable:
             close_private_dir(private)
             raise ConfigError(
-                f"The sandbox cannot be set up ({walls}): "
-                "fix that, install bubblewrap, or set sandbox.failIfUnavailable to false."
+                f"The sandbox is not available ({walls}). Fix this, install bubblewrap, or set "
+                "sandbox.failIfUnavailable to false."
             )
-        warn(f"sandbox: none can be set up here, so commands will be refused: {walls}")
+        warn(f"sandbox: not available, so commands will be denied: {walls}")
     elif walls.ports is None and proxy is not None:
         warn("sandbox: without namespaces commands have no network at all, not even the allowed domains")
     return Confinement(
@@ -143,8 +143,8 @@ def _without_effect(settings: Settings, masks: MaskingSettings) -> Iterator[str]
         return
     if network.tls_terminate is None and not masks.plaintext:
         yield (
-            "sandbox.credentials: masked values are never put into requests, because the proxy cannot look "
-            "into them; set sandbox.network.tlsTerminate to {}"
+            "sandbox.credentials: requests do not get masked values, because the proxy cannot decrypt "
+            "them; set sandbox.network.tlsTerminate to {}"
         )
     if network.http_proxy_port is not None:
         yield "sandbox.credentials: your own proxy at sandbox.network.httpProxyPort gets placeholders only"
@@ -238,15 +238,15 @@ async def _build(
         policy = replace(policy, unreadable=(*policy.unreadable, *masked))
         return SeatbeltWalls(policy, roots=roots, temporary=private.temporary, proxy=proxy)
     if platform != "linux":
-        return f"there is none for {platform}"
+        return f"not supported on {platform}"
     bubblewrap = find_bubblewrap(settings.bwrap_path)
     support = await find_support(policy, private=private, bubblewrap=bubblewrap)
     if isinstance(support, str):
         return support
     if policy.filesystem and not support.oversees:
         warn(
-            "sandbox: this kernel does not tell about new files, so protected names that do not exist yet "
-            "are held only at the top of the working folders"
+            "sandbox: this kernel does not report new files, so new protected names are only guarded "
+            "at the top of the working folders"
         )
     return LinuxWalls(
         policy,

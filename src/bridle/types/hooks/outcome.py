@@ -142,6 +142,10 @@ class Hooks(Protocol):
         """Messages to the model of hooks that ended in the background, each once."""
         ...
 
+    async def late_words(self) -> str | None:
+        """What the next hook in the background that may wake the model says, once it has ended."""
+        ...
+
     async def fire_session_start(self, source: StartSource) -> None:
         """Fire SessionStart, and add the messages of hooks to the conversation."""
         ...
@@ -193,6 +197,9 @@ class NoHooks:
 
     def collect(self) -> tuple[str, ...]:
         return ()
+
+    async def late_words(self) -> str | None:
+        return None
 
     async def fire_session_start(self, source: StartSource) -> None:
         """Nothing listens."""

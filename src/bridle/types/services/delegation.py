@@ -1,5 +1,6 @@
 """Work that one agent hands to another, and what comes back."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct
@@ -45,6 +46,10 @@ class AgentCompleted(Struct, frozen=True, kw_only=True):
     """Set when its work tree is kept, because it holds work."""
     warning: str | None = None
     """What a review of its work objects to."""
+    calls: Mapping[str, int] = {}
+    """How often it has called each tool."""
+    lines_added: int = 0
+    lines_removed: int = 0
     structured: Any = UNSET
     """The answer in the shape that was asked for, when it was given."""
 
