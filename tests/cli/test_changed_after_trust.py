@@ -14,7 +14,7 @@ from tests.fakes.messages_server import MessagesServer, Received, Step, step
 from tests.fakes.program import Done, Program
 from tests.fakes.terminal import PtyProgram
 
-TOLD = "is new or has changed since you trusted this folder"
+TOLD = "changed since you trusted this folder"
 AGENT = {"description": "work", "prompt": "Work.", "subagent_type": "worker"}
 CALL = {"type": "tool_use", "id": "t1", "name": "Agent", "input": AGENT}
 

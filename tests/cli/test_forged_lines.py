@@ -56,6 +56,13 @@ def scene(tmp_path: Path) -> Scene:
     task = {"id": "aaaaaaaa", "prompt": BAD, "cron": "* * * * *", "recurring": True, "createdAt": 1}
     _write(project / ".claude/scheduled_tasks.json", {"tasks": [task, {**task, "id": BAD}]})
     subprocess.run(["git", "init", "-q", str(project)], check=True)
+    transcript = config / "projects/p/00000000-0000-4000-8000-000000000001.jsonl"
+    _write(transcript, {
+        "type": "user", "message": {"role": "user", "content": "needle"}, "cwd": f"/{BAD}",
+        "uuid": "u1", "parentUuid": None, "sessionId": BAD, "gitBranch": BAD,
+        "timestamp": "2026-01-01T00:00:00.000Z",
+    })  # fmt: skip
+    transcript.write_text(transcript.read_text() + "\n")
     _job(config, {"id": "aaaaaa01", "name": BAD, "state": BAD, "cwd": f"/{BAD}", "waitingFor": BAD})
     return Scene(project, {**program.env, "MARK": BAD})
 
@@ -76,8 +83,18 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("audit", BAD), ("audit", "verify", BAD), ("audit", "verify", "--witness", BAD), ("audit", "show", BAD),
+    ("audit", "export", BAD), ("audit", "export", "--format", BAD), ("audit", "prove", BAD),
+    ("audit", "prove", BAD, "--session", BAD),
+    ("search", BAD), ("search", "--json", BAD), ("search", "--regex", BAD), ("search", "--regex", f"({BAD}"),
+    ("search", "--show", BAD), ("search", "--since", BAD, "x"), ("search", "--limit", BAD, "x"),
+    ("search", "--source", BAD, "x"), ("search", "--session", BAD, "x"), ("search", "needle"),
+    ("search", "--show", "1"),
     ("acp", BAD), ("acp", "--model", BAD), ("demo", BAD), ("gateway", BAD),
-    ("gateway", "--config", BAD), ("import", BAD), ("import", "--dry-run"), ("install", "--dry-run", BAD),
+    ("gateway", "--config", BAD), ("hub", BAD), ("hub", "status", "--data", BAD),
+    ("hub", "pair", "--name", BAD), ("hub", "devices"), ("hub", "revoke", BAD), ("hub", "join", BAD, BAD),
+    ("hub", "serve", "--listen", BAD), ("hub", "restore", BAD),
+    ("import", BAD), ("import", "--dry-run"), ("install", "--dry-run", BAD),
     ("man", BAD), ("project", BAD), ("project", "purge", BAD), ("setup-token", BAD), ("update", BAD),
     ("agents",), ("agents", "--all"), ("agents", BAD), ("attach", BAD), ("auth", "status", "--text"),
     ("auth", "login", BAD), ("auto-mode", "config"), ("auto-mode", BAD),
@@ -85,6 +102,7 @@ _WORDS = (
     ("mcp", "add", "--scope", BAD), ("trust", ".", BAD), ("merge", "--timeout", BAD),
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", BAD),
     ("config", "get", BAD), ("config", "set", BAD, BAD), ("daemon", "status"), ("daemon", BAD),
+    ("chrome",), ("chrome", "install", BAD),
     ("debug", BAD), ("docs", BAD), ("docs", "-s", BAD), ("doctor",), ("doctor", "security"), ("doctor", BAD),
     ("hooks", "list"), ("hooks", "lint"), ("hooks", "test", "PreToolUse"), ("hooks", "test", BAD),
     ("kill", BAD), ("local", BAD), ("logs", BAD), ("mcp", "list"), ("mcp", "get", f"mine{BAD}"),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.program import Program
 
 SECRET = "the-secret-of-the-user"
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd", "Setup")
@@ -256,6 +257,10 @@ def _script() -> list[Any]:
     return [*(step(call) for call in calls), step("done")]
 
 
+_LISTED = ("--output-format", "stream-json", "--verbose")
+"""The init message names all that was left out; the line for people only the first."""
+
+
 async def _open(place: Hostile, *before: str) -> tuple[int, str, str, str, int]:
     """Run bridle in the repository; returns its code, its output and all that the model service heard."""
     async with MessagesServer(_script()) as server:
@@ -268,7 +273,7 @@ async def _open(place: Hostile, *before: str) -> tuple[int, str, str, str, int]:
         }
         # As installed, the program does not look for modules in the current folder; `-m` alone would.
         process = await asyncio.create_subprocess_exec(
-            *before, sys.executable, "-P", "-m", "bridle", "-p", "look around",
+            *before, sys.executable, "-P", "-m", "bridle", "-p", "look around", *_LISTED,
             cwd=place.project, env=env, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
@@ -280,13 +285,23 @@ async def _open(place: Hostile, *before: str) -> tuple[int, str, str, str, int]:
     return process.returncode, out.decode(), err.decode(), heard, port
 
 
+def _ends(out: str) -> tuple[Any, Any]:
+    """The init message and the result."""
+    messages = [json.loads(line) for line in out.splitlines()]
+    (init,) = [each for each in messages if each.get("subtype") == "init"]
+    (result,) = [each for each in messages if each["type"] == "result"]
+    return init, result
+
+
 async def test_nothing_that_a_stranger_planted_goes_off(tmp_path: Path):
     """S40, S41, S43"""
     async with hostile_repository(tmp_path) as place:
         before = place.untouched()
         code, out, err, heard, _ = await _open(place)
 
-        assert (code, out) == (0, "done\n"), err
+        assert code == 0, err
+        first, last = _ends(out)
+        assert last["result"] == "done"
         assert sorted(path.name for path in place.marks.iterdir()) == []
         assert place.visits == []
         assert SECRET not in heard
@@ -294,13 +309,39 @@ async def test_nothing_that_a_stranger_planted_goes_off(tmp_path: Path):
         # The tools themselves worked, with the user's own programs.
         assert "main.py" in heard and "changed" in heard
         # The user was told what is left out, and how to let it in.
-        told = re.findall(r"settings\.json:\d+: ([\w.]+): does not count while .*`bridle trust`", err)
-        assert {"permissions.allow", "permissions.additionalDirectories", "hooks", "statusLine"} <= {*told}
-        assert {"env.PATH", "env.LD_PRELOAD", "env.GIT_DIR", "agent", "enabledPlugins"} <= {*told}
+        (line,) = [line for line in err.splitlines() if "this folder is not trusted, left out: " in line]
+        assert "`bridle trust`" in line
+        told = first["untrusted"]
+        keys = {each["key"] for each in told["left_out"]}
+        assert {"permissions.allow", "permissions.additionalDirectories", "hooks", "statusLine"} <= keys
+        assert {"env.PATH", "env.LD_PRELOAD", "env.GIT_DIR", "agent", "enabledPlugins"} <= keys
+        assert "`bridle trust`" in told["allow"]
+        # These are names alone: nothing that was planted is repeated.
+        assert {each["file"] for each in told["left_out"]} <= {
+            ".claude/settings.json",
+            ".claude/settings.local.json",
+            ".mcp.json",
+        }
+        assert all(re.fullmatch(r"[\w.%-]+", key) for key in keys), keys
+        for planted in ("traps", str(place.outside), str(place.evil_port), SECRET):
+            assert planted not in line and planted not in json.dumps(told)
 
         # The traps are real: whoever is less careful sets them off.
         subprocess.run(["git", "status"], cwd=place.project, capture_output=True, check=False)
         assert [path.name for path in place.marks.iterdir() if path.name.startswith("traps-git-")]
+
+
+async def test_names_that_a_stranger_chose_are_cut(tmp_path: Path):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        servers = {f"n\n\x1b[31m{'x' * 150}": {"command": "true"}}
+        (program.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        done = await program.run("-p", "hi", *_LISTED)
+    (left_out,) = _ends(done.out)[0]["untrusted"]["left_out"]
+    assert left_out["file"] == ".mcp.json" and left_out["key"].startswith("mcpServers.n")
+    assert left_out["key"].isprintable() and len(left_out["key"]) <= 100
+    (line,) = done.err.splitlines()
+    assert left_out["key"] in line and line.isprintable() and len(line) < 1_000
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
@@ -312,7 +353,7 @@ async def test_the_kernel_saw_no_program_connection_or_file_that_was_planted(tmp
         calls = "execve,execveat,connect,openat,open,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir"
         code, out, err, _, port = await _open(place, *tracer, "-e", f"trace={calls},mkdirat")
 
-        assert (code, out) == (0, "done\n"), err
+        assert (code, _ends(out)[1]["result"]) == (0, "done"), err
         lines = [
             line for line in log.read_text(errors="replace").splitlines() if not re.search(r" = -1 \w", line)
         ]

@@ -81,6 +81,13 @@ def scene(tmp_path: Path) -> Scene:
     (project / "cassette.jsonl").write_text(json.dumps({"version": ALL}) + "\n" + ALL, newline="")
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / ".git/HEAD").write_text(f"ref: refs/heads/b{NAME.replace(chr(27), '').replace(chr(7), '')}\n")
+    transcript = config / "projects/p/00000000-0000-4000-8000-000000000001.jsonl"
+    _write(transcript, {
+        "type": "user", "message": {"role": "user", "content": f"needle {ALL}"}, "cwd": f"/{ALL}",
+        "uuid": "u1", "parentUuid": None, "sessionId": ALL, "gitBranch": ALL,
+        "timestamp": "2026-01-01T00:00:00.000Z",
+    })  # fmt: skip
+    transcript.write_text(transcript.read_text() + "\n")
     _job(config, {"id": "aaaaaa01", "name": ALL, "state": ALL, "cwd": f"/{ALL}", "waitingFor": ALL})
     return Scene(project, program.home, {**program.env, "MARK": ALL})
 
@@ -101,8 +108,18 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("audit", ALL), ("audit", "verify", ALL), ("audit", "verify", "--witness", ALL), ("audit", "show", ALL),
+    ("audit", "export", ALL), ("audit", "export", "--format", ALL), ("audit", "prove", ALL),
+    ("audit", "prove", ALL, "--session", ALL),
+    ("search", ALL), ("search", "--json", ALL), ("search", "--regex", ALL), ("search", "--regex", f"({ALL}"),
+    ("search", "--show", ALL), ("search", "--since", ALL, "x"), ("search", "--limit", ALL, "x"),
+    ("search", "--source", ALL, "x"), ("search", "--session", ALL, "x"), ("search", "needle"),
+    ("search", "--show", "1"),
     ("acp", ALL), ("acp", "--model", ALL), ("demo", ALL), ("gateway", ALL),
-    ("gateway", "--config", ALL), ("import", ALL), ("import", "--dry-run"), ("install", "--dry-run", ALL),
+    ("gateway", "--config", ALL), ("hub", ALL), ("hub", "status", "--data", ALL),
+    ("hub", "pair", "--name", ALL), ("hub", "devices"), ("hub", "revoke", ALL), ("hub", "join", ALL, ALL),
+    ("hub", "serve", "--listen", ALL), ("hub", "restore", ALL),
+    ("import", ALL), ("import", "--dry-run"), ("install", "--dry-run", ALL),
     ("man", ALL), ("project", ALL), ("project", "purge", ALL), ("setup-token", ALL), ("update", ALL),
     ("agents",), ("agents", "--all"), ("agents", "--json"), ("agents", ALL), ("agents", "--cwd", ALL),
     ("attach", ALL), ("attach", "aaaaaa01"), ("auth", "status", "--text"),
@@ -113,6 +130,7 @@ _WORDS = (
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", ALL),
     ("config", "get", "permissions"), ("config", "get", ALL), ("config", "set", ALL, ALL),
     ("daemon", "status"), ("daemon", ALL), ("debug", ALL), ("docs", ALL), ("docs", "-s", ALL),
+    ("chrome",), ("chrome", "status"), ("chrome", "install", ALL), ("chrome", "uninstall"),
     ("doctor",), ("doctor", "--json"), ("doctor", ALL),
     ("doctor", "security"), ("doctor", "security", "--json"),
     ("hooks", "list"), ("hooks", "list", "--json"), ("hooks", "lint"), ("hooks", "test", "PreToolUse"),

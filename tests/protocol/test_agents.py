@@ -22,7 +22,10 @@ async def test_what_an_agent_does_is_put_into_words_where_the_host_asks_for_it(t
     script = [
         step(_agent("find it")),
         step(_bash("sleep 1000"), when='"text":"find it"'),
-        step("Waiting for the tide.", when="last steps of an agent"),
+        step(
+            "Waiting for the tide.",
+            when="You see the last steps of a running agent. State its current activity in 3 to 8 words",
+        ),
     ]
     async with MessagesServer(script) as server:
         program = Program(tmp_path, server.url)
@@ -33,7 +36,12 @@ async def test_what_an_agent_does_is_put_into_words_where_the_host_asks_for_it(t
             told = await host.until(lambda frame: "summary" in frame and frame["subtype"] == "task_progress")
             await host.request("interrupt")
             await host.result()
-        asked = [each for each in server.requests if "last steps of an agent" in str(each.body["system"])]
+        asked = [
+            each
+            for each in server.requests
+            if "You see the last steps of a running agent. State its current activity in 3 to 8 words"
+            in str(each.body["system"])
+        ]
     assert told["summary"] == "Waiting for the tide" and told["tool_use_id"] == "a1"
     assert len(asked) == 1, "nothing new was to be said"
     assert "sleep 1000" in str(asked[0].body["messages"])

@@ -65,7 +65,7 @@ async def test_a_rule_that_denies_is_told_with_its_place(tmp_path: Path):
 async def test_what_only_a_person_may_allow_is_told_as_that(tmp_path: Path):
     done, told = await _denied(tmp_path, _bash("rm -rf /"))
     for text in (done.err, told):
-        assert "it removes /" in text and "No rule allows it" in text
+        assert "it removes /" in text and "Rules cannot allow it: the user must approve each call" in text
     assert "to allow it" not in done.err
 
 
@@ -104,7 +104,7 @@ async def test_a_tool_that_a_rule_takes_away_is_told_as_denied(tmp_path: Path):
     assert (
         "Permission to use Bash was denied: denied by rule Bash. Only the user can change that rule." in told
     )
-    assert "Tools here" not in told
+    assert "Available tools" not in told
 
 
 async def test_a_denied_call_makes_no_lines_of_its_own(tmp_path: Path):

@@ -65,7 +65,7 @@ async def test_mirror_repeats_the_transcript_before_the_result(tmp_path: Path):
     assert {frame["filePath"] for frame in mirrored} == {str(transcript)}
     assert [row for frame in mirrored for row in frame["entries"]] == program.rows()
     late = [row for frame in done.frames[kinds.index("result") :] for row in frame.get("entries", ())]
-    assert {row["type"] for row in late} <= {"last-prompt"}
+    assert {row["type"] for row in late} <= {"last-prompt", "cost-state"}
 
 
 async def test_mirror_tells_what_is_kept_beside_the_transcript_of_an_agent(tmp_path: Path):
@@ -80,7 +80,8 @@ async def test_mirror_tells_what_is_kept_beside_the_transcript_of_an_agent(tmp_p
     kept = json.loads(file.with_suffix(".meta.json").read_text())
     mirrored = [frame for frame in done.frames if frame.get("filePath") == str(file)]
     rows = [row for frame in mirrored for row in frame["entries"]]
-    assert rows[0] == {**kept, "type": "agent_metadata"} and kept["toolUseId"] == "toolu_a"
+    assert {**rows[0], "finished": True} == {**kept, "type": "agent_metadata"}
+    assert (kept["toolUseId"], kept["spawnDepth"], kept["requestShape"]) == ("toolu_a", 1, "foreground")
     assert rows[1:] == [json.loads(line) for line in file.read_text().splitlines()]
 
 

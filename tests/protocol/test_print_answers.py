@@ -153,7 +153,7 @@ async def test_a_continued_plan_is_again_the_answer(tmp_path: Path):
     [
         ("ExitPlanMode", "your answer is the plan"),
         ("EnterPlanMode", "no one can approve"),
-        ("AskUserQuestion", "Take the most sensible reading"),
+        ("AskUserQuestion", "Choose the most sensible reading"),
         ("TodoWrite", "no one follows a task list"),
         ("TaskCreate", "no one follows a task list"),
     ],
@@ -163,7 +163,7 @@ async def test_a_call_of_a_tool_for_people_is_answered_with_what_to_do_instead(
 ):
     def follow(request: Received) -> Step:
         said = json.dumps(request.body["messages"][-1])
-        assert advice in said and "Tools here" not in said
+        assert advice in said and "Available tools" not in said
         return step("Fine.")
 
     async with MessagesServer([step(_use(tool)), follow]) as server:

@@ -47,7 +47,7 @@ async def _judged(turn: Turn, *, during_plan: bool = True) -> Decision:
 async def test_a_command_that_only_looks_runs_while_planning(tmp_path: Path):
     turn = _turn(tmp_path, "allow")
     assert await _judged(turn) == Allow("auto mode: It looks", "classifier")
-    assert "Only a plan:" in requests(turn.runtime)[0].system[0]["text"]
+    assert "Plan mode:" in requests(turn.runtime)[0].system[0]["text"]
 
 
 @pytest.mark.parametrize("verdict", ["ask", "deny"])

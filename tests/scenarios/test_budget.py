@@ -154,7 +154,7 @@ async def test_a_turn_over_budget_ends_with_the_limit_as_its_reason(tmp_path: Pa
     outcome = await run_turn(make_session(), Prompt(content="hi", origin=TYPED), runtime)
 
     assert (outcome.subtype, outcome.reason) == ("error_max_budget_usd", "budget_exhausted")
-    assert "used up" in outcome.errors[0]
+    assert "has used its budget" in outcome.errors[0]
 
 
 async def test_calls_are_charged_to_the_tool_whose_result_they_read(tmp_path: Path):

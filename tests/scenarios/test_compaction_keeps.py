@@ -9,11 +9,15 @@ import pytest
 from bridle.context.restoration import restored
 from bridle.context.window import CompactionSettings
 from bridle.engine.compaction.compact import CompactionFailed, compact
+from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
+from bridle.engine.tool_services import ToolServices
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, SeenRequest, calls, says
 from bridle.tools.files.edit import TOOL as EDIT
 from bridle.tools.files.read import TOOL as READ
+from bridle.tools.tasks.task_create import TOOL as TASK_CREATE
+from bridle.tools.tasks.task_update import TOOL as TASK_UPDATE
 from bridle.transcripts.resume import TranscriptPath, resume
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
@@ -165,6 +169,32 @@ def test_of_a_long_file_that_is_being_edited_the_lines_around_the_changes_come_b
 
     assert "line_5000 = 'new'" in blocks[0]["text"] and "4981\tline_4980 = 4980" in blocks[0]["text"]
     assert "line_4900" not in blocks[0]["text"] and "9000 lines" in blocks[0]["text"]
+
+
+def test_a_long_file_that_was_only_read_comes_back_with_its_beginning(tmp_path: Path):
+    workspace = make_runtime(tmp_path, []).workspace
+    text = "\n".join(f"line_{number} = {number}" for number in range(9_000))
+    workspace.files.note("/long.py", FileState(content=text, mtime_ns=0))
+
+    (block,) = restored(workspace, [])
+
+    assert "line_0 = 0" in block["text"] and "of 9000 lines)" in block["text"]
+    assert "line_8999" not in block["text"]
+
+
+async def test_the_open_tasks_come_back(tmp_path: Path):
+    made = [calls("TaskCreate", subject=name, description="x") for name in ("one", "two")]
+    done = calls("TaskUpdate", taskId="1", status="completed")
+    script = ScriptedProvider([says(*made), says(done), says("Ok."), SUMMARY])
+    runtime, session = make_runtime(tmp_path, script, TASK_CREATE, TASK_UPDATE), make_session()
+    runtime = runtime.replaced(
+        features=Features([ToolServices()]), env={**runtime.env, "CLAUDE_CONFIG_DIR": str(tmp_path / "c")}
+    )
+    await run_turn(session, _prompt("plan it"), runtime)
+    await compact(Turn(session, _prompt(""), runtime), trigger="manual")
+
+    sent = msgspec.json.encode(session.history.messages).decode()
+    assert "- #2 [pending] two" in sent and "- #1" not in sent
 
 
 async def test_of_a_file_of_which_a_part_is_known_what_was_written_comes_back(tmp_path: Path):

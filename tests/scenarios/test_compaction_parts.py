@@ -300,7 +300,7 @@ async def test_who_changes_the_prefix_is_named_and_a_compaction_is_not(tmp_path:
     )
     await run_turn(session, _prompt("b"), with_tool)
     assert [event.text for event in channel.of(Noticed)] == [
-        "About 9,005 cached tokens are read again, because of tool Read, which is new."
+        "About 9,005 cached tokens must be read again: tool Read was added."
     ]
 
     await compact(Turn(session, _prompt(), with_tool), trigger="manual")

@@ -37,7 +37,7 @@ async def test_at_a_terminal_the_demo_opens_with_the_prompt_typed_in(tmp_path: P
         await terminal.until(lambda screen: "❯ fix the failing test" in screen.text)
         assert "no key and no network" in terminal.emulator.text
         terminal.type("\r")
-        for question in ("Run a command?", "Change a file?", "Run a command?"):
+        for question in ("Run a command?", "Edit a file?", "Run a command?"):
             await terminal.until(
                 lambda screen, question=question: question in screen.text and "to choose" in screen.text
             )

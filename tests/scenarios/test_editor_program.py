@@ -59,7 +59,7 @@ async def test_editors_are_listed_without_a_model(tmp_path: Path):
             refused = await program.run("-p", "/ide Neovim")
             assert "--ide" in refused.out + refused.err
             linked = await program.run("-p", "/ide Neovim", "--ide")
-            assert "Neovim is connected" in linked.out
+            assert "Connected to Neovim" in linked.out
 
 
 async def test_host_links_to_an_editor_by_a_command_and_a_change_is_asked_in_both(tmp_path: Path):

@@ -79,7 +79,7 @@ async def test_denied_call_does_not_run_and_the_model_reads_why(tmp_path: Path):
         outcome = await session.prompt()
     assert workshop.log == [] and len(outcome.denials) == 1
     assert "not on my watch" in session.said_to_model() and "try tomorrow" in session.said_to_model()
-    assert session.notices == ["A hook refused Work: not on my watch"]
+    assert session.notices == ["A hook blocked Work: not on my watch"]
     assert session.inputs("PostToolUseFailure") == []
 
 
@@ -250,7 +250,7 @@ async def test_hook_may_let_the_model_try_again_what_a_model_refused(tmp_path: P
         await session.prompt()
     (told,) = session.told
     assert (told["tool_name"], told["tool_use_id"], told["reason"]) == ("Work", "call-1", "looks risky")
-    assert ("may try this call again" in session.said_to_model()) is said
+    assert ("allows you to retry this call" in session.said_to_model()) is said
 
 
 async def test_denial_by_a_rule_is_nothing_to_argue_about(tmp_path: Path):
@@ -277,7 +277,7 @@ async def test_result_hook_speaks_to_the_model_and_objects(tmp_path: Path):
         await session.prompt()
     heard = session.said_to_model()
     assert "format it" in heard and "see CONTRIBUTING" in heard and "a done" in heard
-    assert session.notices == ["A hook objected to the result of Work: format it"]
+    assert session.notices == ["A hook rejected the result of Work: format it"]
 
 
 class Echo(Struct):
@@ -314,7 +314,7 @@ async def test_output_of_another_shape_is_not_used(tmp_path: Path):
         session.listen("PostToolUse", output("PostToolUse", updatedToolOutput=[1, 2]))
         await session.prompt()
     assert _results(session.channel) == ["it said: x"]
-    assert any("does not have its shape" in event.text for event in session.channel.of(Noticed))
+    assert any("has the wrong shape" in event.text for event in session.channel.of(Noticed))
 
 
 async def test_failed_call_is_told_as_a_failure(tmp_path: Path):
@@ -387,7 +387,7 @@ async def test_notes_for_the_judge_are_kept_from_the_model(tmp_path: Path):
         await session.prompt()
     assert "came from outside" not in session.said_to_model()
     kept = [entry for entry in session.session.entries if entry["type"] == "system"]
-    assert [entry.get("content") for entry in kept] == ["this file came from outside"]
+    assert [entry["content"] for entry in kept if "content" in entry] == ["this file came from outside"]
 
 
 async def test_judge_of_later_calls_reads_what_hooks_noted(tmp_path: Path):

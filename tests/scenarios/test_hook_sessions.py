@@ -89,7 +89,7 @@ async def test_end_waits_for_hooks_no_longer_than_the_user_says(tmp_path: Path):
     async with hooked(tmp_path, [], settings=settings, env=env) as session:
         async with asyncio.timeout(50):
             await session.hooks.fire_session_end()
-    assert any("within 0.1 seconds" in text for text in session.notices)
+    assert any("timed out after 0.1 seconds" in text for text in session.notices)
 
 
 @pytest.mark.parametrize("trigger", ["init", "maintenance"])
@@ -109,7 +109,7 @@ async def test_command_is_expanded_unless_a_hook_refuses(tmp_path: Path):
             session.hooks, name="ship", arguments="now", prompt="/ship now"
         )
     assert said.block == "freeze" and session.told[0]["command_args"] == "now"
-    assert session.notices == ["A hook refused the command: freeze"]
+    assert session.notices == ["A hook blocked the command: freeze"]
 
 
 async def test_somebody_is_called_to_the_session(tmp_path: Path):
@@ -402,7 +402,7 @@ async def test_callbacks_of_the_host_are_asked_with_the_call(tmp_path: Path):
         await session.prompt()
     assert added == 3 and asked == [("h0", "PreToolUse", "call-1", 7.0)]
     assert workshop.log == [] and "the host says no" in session.said_to_model()
-    assert len([text for text in session.notices if "The host's hook" in text]) == 2
+    assert len([text for text in session.notices if "Ignored the host's hook" in text]) == 2
     assert session.channel.of(HookStarted) == []
 
 
@@ -454,4 +454,4 @@ async def test_time_limit_of_a_hook_is_kept(tmp_path: Path):
             outcome = await session.prompt()
     (run,) = session.channel.of(HookRun)
     assert (outcome.text, run.outcome) == ("b", "cancelled")
-    assert any("did not finish within 0.2 seconds" in text for text in session.notices)
+    assert any("timed out after 0.2 seconds" in text for text in session.notices)

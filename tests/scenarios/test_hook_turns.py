@@ -39,7 +39,7 @@ async def test_refused_prompt_reaches_neither_model_nor_history(tmp_path: Path):
     assert (outcome.subtype, outcome.is_error, outcome.num_turns) == ("success", False, 0)
     assert "not today" in outcome.text and "secret words" in outcome.text
     (line,) = session.channel.of(Noticed)
-    assert (line.text, line.prevents) == ("A hook refused the prompt: not today", True)
+    assert (line.text, line.prevents) == ("A hook blocked the prompt: not today", True)
     (entry,) = session.session.entries
     assert entry["type"] == "system" and entry.get("content") == line.text
     assert "turn_started" not in session.channel.kinds
@@ -73,9 +73,9 @@ async def test_prompt_hook_adds_context_and_names_the_session(tmp_path: Path):
         (
             {"stopReason": "closed for today"},
             "Operation stopped by hook: closed for today",
-            "A hook stopped the work: closed for today",
+            "A hook stopped the turn: closed for today",
         ),
-        ({}, "Operation stopped by hook", "A hook stopped the work: a hook stopped the work"),
+        ({}, "Operation stopped by hook", "A hook stopped the turn: a hook stopped the work"),
     ],
 )
 async def test_prompt_hook_may_end_the_turn_before_the_model_is_asked(
@@ -109,7 +109,7 @@ async def test_stop_hook_keeps_the_turn_going_and_sees_that_it_did(tmp_path: Pat
     assert second["stop_hook_active"] is True
     assert "run the tests" in session.said_to_model()
     assert [event.synthetic for event in session.channel.of(UserTextAdded)] == [True]
-    assert session.notices == ["A hook keeps the turn going: run the tests"]
+    assert session.notices == ["A hook continued the turn: run the tests"]
 
 
 async def test_context_of_a_stop_hook_keeps_the_turn_going_too(tmp_path: Path):
@@ -127,7 +127,7 @@ async def test_stop_hooks_keep_a_turn_going_only_so_often(tmp_path: Path, cap: s
         session.listen("Stop", {"decision": "block", "reason": "never enough"})
         outcome = await session.prompt()
     assert outcome.text == "Done." and len(session.inputs("Stop")) == steps
-    limit = f"Stop hooks continued the turn {steps - 1} times, which is the limit: it ends now."
+    limit = f"Stop hooks continued the turn {steps - 1} times, the limit. The turn ends."
     assert session.notices[-1] == limit
 
 

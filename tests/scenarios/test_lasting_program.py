@@ -18,6 +18,11 @@ def _reads(path: Path) -> dict[str, Any]:
     return {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": str(path)}}
 
 
+def _edits(path: Path, old: str, new: str) -> dict[str, Any]:
+    wanted = {"file_path": str(path), "old_string": old, "new_string": new}
+    return {"type": "tool_use", "id": "toolu_2", "name": "Edit", "input": wanted}
+
+
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -74,7 +79,8 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date_in_a_pause(tmp_
     document = tmp_path / "project" / "STATUS.md"
     _write(document, "# MAGIC DOC: Status\n\nNothing yet.\n")
     script = [
-        step("# MAGIC DOC: Status\n\nThe port is 8081.\n", when="The document:"),
+        step("Done.", when="toolu_2"),
+        step(_edits(document, "Nothing yet.", "The port is 8081."), when="The document as it is:"),
         step(_reads(document), when="look at the status"),
         step("The port is 8081.", when="toolu_1"),
     ]
@@ -82,7 +88,7 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date_in_a_pause(tmp_
         await terminal.ready()
         await terminal.say("look at the status")
         await eventually(lambda: "8081" in document.read_text())
-        await terminal.until_text("was updated")
+        await terminal.until_text("STATUS.md was updated.")
 
 
 async def test_what_matters_later_is_noted_after_a_turn(tmp_path: Path):
@@ -131,4 +137,4 @@ async def test_words_of_an_earlier_conversation_are_found_at_the_terminal(tmp_pa
         await terminal.say("/clear")
         await terminal.until_text("a new conversation")
         await terminal.say("/recall apples keep")
-        await terminal.until_text("Go on with one of them: /resume")
+        await terminal.until_text("Resume with: /resume")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bridle.engine.calls.repeated_reads import unchanged
 from bridle.engine.loop import run_turn
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.providers.scripted import calls, says
@@ -16,6 +17,7 @@ from bridle.transcripts.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.event import ToolFinished
 from bridle.types.origin import TYPED
+from bridle.types.tool import ToolOutput
 from bridle.types.turn import Prompt
 from tests.fakes.counting import steps_of
 from tests.fakes.engine import FakeChannel, make_runtime, requests
@@ -55,6 +57,25 @@ async def _turn(folder: Path, number: int, tool: str, parallel: bool, *, fails_f
     assert len(channel.of(ToolFinished)) == number
     results = requests(runtime)[1].messages[-1]["content"]
     assert [block["tool_use_id"] for block in results] == [f"call-{n + 1}" for n in range(number)]
+
+
+def test_text_that_was_sent_already_is_looked_for_evenly():
+    def work(number: int) -> int:
+        session = Session("s1")
+        session.say_user("go")
+        assert len(session.history) == 1
+        for n in range(number):
+            _answer(session, n)
+        return steps_of(lambda: _read_all(session, number))
+
+    assert _grows_evenly(work)
+
+
+def _read_all(session: Session, number: int) -> None:
+    for n in range(number):
+        read = ToolOutput(content=f"{n} {'x' * 3_000}", data={"type": "text", "file": {"filePath": "/x"}})
+        assert unchanged(read, session.settled) is read
+        session.say_user([result_block(f"c{n}", read.content, is_error=False)], data=None)
 
 
 def test_a_withdrawn_answer_costs_the_same_for_each_call(tmp_path: Path):

@@ -11,11 +11,8 @@ from bridle.context.memory import topics
 from bridle.engine.feature import SideTask
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import HostLink, Runtime
-from bridle.engine.turn import Turn
 from bridle.features.budgets.token_goal import TokenGoal, goal_of
-from bridle.features.memory.documents import magic_title, update_documents
 from bridle.features.memory.extraction import Extraction, read_topics
-from bridle.features.memory.notes import SECTIONS, SessionNotes, template
 from bridle.features.memory.search import recall
 from bridle.features.side_work.feature import SideWorkFeature
 from bridle.features.side_work.idle_compaction import compact_while_warm
@@ -132,40 +129,6 @@ async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: P
     assert ran == ["b"]
 
 
-async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path):
-    notes = SessionNotes()
-    filled = template().replace("# Title", "# Title\nDeploying")
-    session = make_session()
-    provider = ScriptedProvider(
-        [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says(filled)]
-    )
-    queue = SideWorkFeature({"notes": notes.update})
-    runtime = with_feature(make_runtime(tmp_path, provider), queue)
-    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.finish()
-
-    standing = notes.standing(session, runtime.records.storage)
-    assert standing is not None and "Deploying" in standing.text
-    assert standing.up_to == session.entries[-1]["uuid"]
-    assert notes.standing(make_session(), runtime.records.storage) is None
-    assert all(f"# {name}" in standing.text for name in SECTIONS)
-
-
-async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
-    notes = SessionNotes()
-    session, channel = make_session(), FakeChannel()
-    provider = ScriptedProvider(
-        [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says("# Title")]
-    )
-    queue = SideWorkFeature({"notes": notes.update})
-    runtime = with_feature(make_runtime(tmp_path, provider, channel=channel), queue)
-    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.finish()
-
-    assert notes.standing(session, runtime.records.storage) is None
-    assert [event.name for event in channel.of(SideTaskFailed)] == ["notes"]
-
-
 async def test_a_prompt_is_suggested_where_it_is_plain(tmp_path: Path):
     channel, _, _ = await _worked(tmp_path, {"suggestion": suggest_prompt}, says("deploy to staging"))
     assert [event.text for event in channel.of(PromptSuggested)] == ["deploy to staging"]
@@ -198,67 +161,17 @@ def test_what_cannot_be_shown_is_no_suggestion(text: str):
 async def test_a_recap_is_one_line(tmp_path: Path):
     session = make_session()
     runtime = make_runtime(tmp_path, [says(LONG), says("You asked\nwhere to deploy.")])
-    assert await recap(make_session(), runtime) == "Nothing was said yet."
+    assert await recap(make_session(), runtime) == "The conversation is empty."
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
 
     assert await recap(session, runtime) == "You asked where to deploy."
 
 
 async def test_whoever_comes_back_reads_a_recap(tmp_path: Path):
-    channel, _, _ = await _worked(tmp_path, {"recap": recap_for_return}, says("All is deployed."))
+    channel, session, _ = await _worked(tmp_path, {"recap": recap_for_return}, says("All is deployed."))
     assert channel.of(Noticed)[-1].text == "While you were away: All is deployed."
-
-
-async def test_a_document_that_asks_for_it_is_brought_up_to_date(tmp_path: Path):
-    path = tmp_path / "deploy.md"
-    path.write_text("# MAGIC DOC: Deploying\n_short_\n\nUnknown.\n")
-    new = "# MAGIC DOC: Deploying\n_short_\n\nFridays only, from heron."
-    channel, session = FakeChannel(), make_session()
-    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
-    queue = SideWorkFeature({"documents": update_documents})
-    runtime = with_feature(make_runtime(tmp_path, provider, READ, channel=channel), queue)
-    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.finish()
-
-    assert path.read_text() == f"{new}\n"
-    assert magic_title("# Other") is None and magic_title(new) == "Deploying"
-
-
-async def test_documents_are_updated_by_the_users_own_instructions(tmp_path: Path):
-    path = tmp_path / "deploy.md"
-    path.write_text("Intro.\n\n#  magic doc: Deploying\n\n*short*\n\nUnknown.\n")
-    own = tmp_path / "home" / "magic-docs" / "prompt.md"
-    own.parent.mkdir(parents=True)
-    own.write_text("Update {{docTitle}} ({{customInstructions}}) at {{docPath}}; {{other}}.")
-    new = "Intro.\n\n#  magic doc: Deploying\n\n*short*\n\nFridays only."
-    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
-    queue = SideWorkFeature({"documents": update_documents})
-    runtime = make_runtime(tmp_path, provider, READ)
-    runtime = with_feature(runtime.replaced(env={"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}), queue)
-    await run_turn(make_session(), Prompt(content="where?", origin=TYPED), runtime)
-    await queue.finish()
-
-    assert path.read_text() == f"{new}\n"
-    assert provider.requests[-1].system[0]["text"] == f"Update Deploying (short) at {path}; {{{{other}}}}."
-
-
-async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Path):
-    path = tmp_path / "deploy.md"
-    path.write_text("# MAGIC DOC: Deploying\n\nUnknown.\n")
-    session = make_session()
-    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG)])
-    queue = SideWorkFeature({"documents": update_documents})
-    runtime = make_runtime(tmp_path, provider, READ)
-    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    path.write_text("# MAGIC DOC: Deploying\n\nMine.\n")
-    outcome = Outcome(
-        subtype="success", reason="completed", is_error=False, num_turns=1, duration_ms=1, duration_api_ms=1,
-        usage=session.spend["model-a"].usage, total_cost_usd=0.0, spend={}, denials=(),
-    )  # fmt: skip
-    queue.after_turn(Turn(session, Prompt(content="", origin=TYPED), runtime), outcome)
-    await queue.finish()
-
-    assert path.read_text().endswith("Mine.\n")
+    last = session.entries[-1]
+    assert last["type"] == "system" and last["subtype"] == "away_summary"
 
 
 async def test_a_long_conversation_is_compacted_in_a_pause(tmp_path: Path):
@@ -335,5 +248,7 @@ async def test_a_forgotten_task_list_is_brought_back_to_mind(tmp_path: Path):
         make_session(), Prompt(content="go", origin=TYPED), make_runtime(tmp_path, provider, READ, TODO)
     )
 
-    reminded = [str(asked.messages[-1]["content"]).count("was not updated") for asked in provider.requests]
+    reminded = [
+        str(asked.messages[-1]["content"]).count("has not been updated") for asked in provider.requests
+    ]
     assert [index for index, count in enumerate(reminded) if count] == [20]

@@ -455,6 +455,12 @@ INPUTS: Mapping[str, dict[str, Any]] = {
         ]
     },
     "Bash": {"command": "ls"},
+    "BrowserAct": {"action": "click", "ref": 1},
+    "BrowserNavigate": {"url": "https://example.com"},
+    "BrowserRead": {"what": "text"},
+    "BrowserScript": {"script": "return 1"},
+    "BrowserTabs": {"action": "list"},
+    "BrowserUpload": {"file_path": "a.txt", "ref": 1},
     "CronCreate": {"cron": "* * * * *", "prompt": "x"},
     "CronDelete": {"id": "x"},
     "CronList": {},

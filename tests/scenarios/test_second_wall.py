@@ -14,12 +14,13 @@ from bridle.engine.runtime import Runtime
 from bridle.host.background import BackgroundShells
 from bridle.host.wall.probe import means
 from bridle.permissions.policy import decide
+from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
 from bridle.tools.shell.bash import TOOL as BASH
 from bridle.tools.tasks.task_output import TOOL as TASK_OUTPUT
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED
-from bridle.types.permission import Allow, Case, Decision, Judged, Mode
+from bridle.types.permission import Allow, Case, Decision, Effect, Judged, Mode, Rule
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.services.tasks import Task
 from bridle.types.turn import Outcome, Prompt
@@ -58,6 +59,7 @@ class Session:
         *steps: Any,
         mode: Mode = "default",
         judged: Judged = "read",
+        rules: tuple[Rule, ...] = (),
         change: Callable[[Runtime], Runtime] = lambda runtime: runtime,
     ) -> Outcome:
         runtime = make_runtime(
@@ -65,7 +67,9 @@ class Session:
         )
         runtime = msgspec.structs.replace(runtime, workspace=self._workspace, env=self._env)
         runtime = with_gate(runtime, decide=_erring(judged))
-        return await run_turn(make_session(mode=mode), Prompt(content="go", origin=TYPED), change(runtime))
+        session = make_session(mode=mode)
+        session.swap(rules=rules)
+        return await run_turn(session, Prompt(content="go", origin=TYPED), change(runtime))
 
 
 def _erring(judged: Judged) -> Callable[[Case], Decision]:
@@ -145,7 +149,7 @@ async def test_a_command_that_did_too_much_is_asked_about_before_it_runs_again(s
     await session.run(channel, bash("touch pwned"), bash("touch pwned"))
     assert [question.reason for question in channel.questions if isinstance(question, PermissionQuestion)][
         1
-    ].startswith("when it ran before")
+    ].startswith("the last time it ran")
     assert len(session.log.read_text().splitlines()) == 1
 
 
@@ -186,3 +190,15 @@ async def test_a_failed_read_leaves_the_folder_where_the_command_began(session: 
     await session.run(channel, bash("cd sub && cat $(echo link)"))
     assert len(channel.questions) == 1
     assert results(channel) == [(False, "read")]
+
+
+async def test_a_file_that_a_rule_keeps_from_being_read_is_asked_about(session: Session):
+    (session.project / ".env").write_text("canary-closed\n")
+    (session.project / "link").symlink_to(".env")
+    channel = FakeChannel()
+    rule = parse("Read(./.env)", Effect.DENY, "projectSettings")
+    commands = ["sort < .env", "cat link", "grep -r canary ."]
+    await session.run(channel, *map(bash, commands), rules=(rule,))
+    for failed, said in results(channel):
+        assert failed and "canary-closed" not in said
+        assert f"tried to read {session.project / '.env'}" in said

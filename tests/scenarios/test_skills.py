@@ -319,6 +319,16 @@ async def test_skills_can_be_turned_off(tmp_path: Path, flag: str):
     assert "Say hello." not in _said(request.body)
 
 
+async def test_without_slash_commands_they_are_plain_text_for_the_model(tmp_path: Path):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        done = await program.run(*_STREAM, "--disable-slash-commands", "/help me")
+        (request,) = server.requests
+    assert "/help me" in _said(request.body)
+    (init,) = [frame for frame in done.frames if frame.get("subtype") == "init"]
+    assert init["slash_commands"] == []
+
+
 async def test_settings_decide_who_sees_a_skill(tmp_path: Path):
     async with MessagesServer([step("ok")]) as server:
         program = Program(tmp_path, server.url)

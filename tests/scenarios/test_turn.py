@@ -138,7 +138,7 @@ async def test_invalid_input_is_an_error_before_any_question(tmp_path: Path):
     texts = [result["content"] for result in _results(channel)]
     assert channel.questions == []
     assert "`name` is missing" in texts[0] and texts[0].startswith("InputValidationError")
-    assert "no parameter `color`" in texts[1]
+    assert "unknown parameter `color`" in texts[1]
     assert texts[2].startswith("InputValidationError") and "name" in texts[2]
 
 

@@ -1,4 +1,4 @@
-"""The npm SDK under Node drives bridle; the behaviours are in node/behaviours.mjs."""
+"""The npm SDK under Node drives bridle; the behaviors are in node/behaviors.mjs."""
 
 import asyncio
 import json
@@ -12,11 +12,11 @@ import pytest
 from tests.fakes.forked import command
 from tests.fakes.messages_server import MessagesServer, Step, fault, step
 from tests.fakes.program import Program
-from tests.sdk.behaviours import node_behaviours
+from tests.sdk.behaviors import node_behaviors
 
 _FOLDER = os.environ.get("BRIDLE_NODE_SDK", "")
 _SDK = os.path.join(_FOLDER, "node_modules", "@anthropic-ai", "claude-agent-sdk", "sdk.mjs")
-_BEHAVIOURS = Path(__file__).parent / "node" / "behaviours.mjs"
+_BEHAVIORS = Path(__file__).parent / "node" / "behaviors.mjs"
 
 
 def _bash(id: str, command: str) -> dict[str, Any]:
@@ -84,11 +84,11 @@ def _script() -> list[Step]:
     reason="there is no node, or BRIDLE_NODE_SDK does not name a folder with the npm SDK installed in it",
 )
 @pytest.mark.long
-async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
+async def test_npm_sdk_shows_every_behavior(tmp_path: Path):
     async with MessagesServer(_script()) as server:
         program = Program(tmp_path, server.url)
         process = await asyncio.create_subprocess_exec(
-            "node", str(_BEHAVIOURS), _SDK, str(program.project), command(),
+            "node", str(_BEHAVIORS), _SDK, str(program.project), command(),
             cwd=program.project, env=program.env,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
@@ -96,4 +96,4 @@ async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
             out, err = await process.communicate()
     seen = [json.loads(line) for line in out.decode().splitlines()]
     assert [each for each in seen if "error" in each] == []
-    assert [each["name"].replace("_", " ") for each in seen] == node_behaviours(), err.decode()[-2000:]
+    assert [each["name"].replace("_", " ") for each in seen] == node_behaviors(), err.decode()[-2000:]

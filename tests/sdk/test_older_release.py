@@ -1,4 +1,4 @@
-"""The same behaviours under an older release of the SDK, installed in a folder of its own."""
+"""The same behaviors under an older release of the SDK, installed in a folder of its own."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdk.behaviours import NOT_UNDER_THE_OLDER
+from tests.sdk.behaviors import NOT_UNDER_THE_OLDER
 
 _FOLDER = os.environ.get("BRIDLE_OLD_SDK", "")
 _HERE = Path(__file__).parent
@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 )
 @pytest.mark.timeout(600)
 @pytest.mark.long
-async def test_older_release_shows_the_same_behaviours():
+async def test_older_release_shows_the_same_behaviors():
     files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in NOT_UNDER_THE_OLDER)
     path = os.pathsep.join(part for part in (_FOLDER, os.environ.get("PYTHONPATH", "")) if part)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

@@ -13,8 +13,10 @@ from bridle.types.errors import BridleError, UsageError
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
 
-_INTERNAL = ("--complete", "--mcp-cli", "--teammate")
-"""Subcommands that sessions start, or that are experiments."""
+_INTERNAL = (
+    "--chrome-native-host", "--complete", "--mcp-cli", "--record-sound", "--teammate", "--transcribe"
+)  # fmt: skip
+"""Subcommands that sessions and browsers start, or that are experiments."""
 _LATER = ("assistant", "open", "self-hosted-runner", "server", "ssh", "ultrareview")
 """Commands that other programs of this surface have."""
 _MOST_WORDS_OF_A_COMMAND = 3

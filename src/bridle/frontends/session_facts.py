@@ -4,21 +4,34 @@ from bridle.engine.runtime import Runtime
 from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.init_frame import InitFacts, Inventory
-from bridle.session.setup import Setup
+from bridle.session.setup import Setup, may_leave_out
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
+from bridle.types.services.fast_mode import FAST_MODE
 from bridle.types.services.plugins import PLUGINS
 from bridle.types.variables import is_on
 
 
 def facts_of(setup: Setup, session: Session) -> InitFacts:
     """The facts of the init message."""
+    left_out, ways = _left_out(setup)
     return InitFacts(
+        left_out=left_out,
+        ways=ways,
+        spent=dict(session.spend),
         session_id=session.id,
         api_key_source=key_source(setup),
         output_style=setup.config.settings.output_style or "default",
         betas=setup.options.betas,
     )
+
+
+def _left_out(setup: Setup) -> tuple[tuple[tuple[str, str], ...], str]:
+    if setup.trusted or not may_leave_out(setup):
+        return (), ""
+    from bridle.session.untrusted import WAYS, left_out
+
+    return left_out(setup), WAYS
 
 
 def key_source(setup: Setup) -> str:
@@ -50,6 +63,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     agents = runtime.features.find(AGENTS)
     servers = runtime.servers.status()
     plugins, skills = runtime.features.find(PLUGINS), runtime.features.find(SESSION_SKILLS)
+    fast = runtime.features.find(FAST_MODE)
     everywhere, terminal = command_names(runtime.commands)
     return Inventory(
         commands=everywhere,
@@ -59,6 +73,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
         agents=() if agents is None else [each.name for each in agents.definitions()],
         plugins=() if plugins is None else plugins.listing(),
         plugin_errors=() if plugins is None else plugins.faults(),
+        fast_mode="off" if fast is None else fast.state,
     )
 
 

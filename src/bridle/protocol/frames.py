@@ -1,6 +1,6 @@
 """Events as the lines that programs read on standard output."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, assert_never
 
 import msgspec
@@ -15,7 +15,7 @@ from bridle.protocol.message_frames import (
     result_frame,
     user_frame,
 )
-from bridle.protocol.result_frame import turn_frame
+from bridle.protocol.result_frame import turn_frame, usage_since
 from bridle.protocol.system_frames import hook_notice, notice
 from bridle.protocol.task_frames import TaskFrames, progress
 from bridle.types.block import text_of
@@ -58,8 +58,10 @@ from bridle.types.event import (
 )
 from bridle.types.hooks.outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
+from bridle.types.services.fast_mode import FastState
 from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
+from bridle.types.usage import ModelSpend
 
 Frame = dict[str, Any]
 
@@ -108,6 +110,10 @@ class Framer:
         self._compacts = False
         """Whether that is all the turn is for."""
         self._results = 0
+        self._spent: Mapping[str, ModelSpend] = facts.spent
+        """What the result before this one reported."""
+        self._fast_mode: FastState = "off"
+        """As the last turn has begun with it."""
         self._answering: list[str] = []
         """The ids of prompts that the next thing said answers."""
         self._thought = 0
@@ -201,6 +207,9 @@ class Framer:
         frame = turn_frame(outcome, session_id=self._facts.session_id)
         if self._compacts and outcome.subtype == "success" and not outcome.is_error:
             frame["result"] = ""
+        frame["model_usage_since_last_result"] = usage_since(outcome.spend, self._spent)
+        self._spent = outcome.spend
+        frame["fast_mode_state"] = self._fast_mode
         frame["result_index"] = self._results
         self._results += 1
         if self._waiting is not None:
@@ -234,6 +243,7 @@ class Framer:
         """What a command has to say, or the last line under the id that the session had before it."""
         if isinstance(event, CommandReplied):
             return self.command_output(event.text)
+        self._spent = {}
         frame: Frame = {
             "type": "conversation_reset",
             "new_conversation_id": event.session_id,
@@ -291,7 +301,9 @@ class Framer:
         """The first lines of a turn; those of a requested compaction come when it succeeds."""
         if self._unopened is not None:
             event, self._unopened = self._unopened, None
-            yield self._system("init", **init_fields(event, self._facts, self._inventory()))
+            inventory = self._inventory()
+            self._fast_mode = inventory.fast_mode
+            yield self._system("init", **init_fields(event, self._facts, inventory))
             yield from self._taken(event)
 
     def _said(self, event: AssistantReplied) -> Iterator[Frame]:

@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from bridle.types.agent import AGENT_TOOL, FORMER_AGENT_TOOL
 from bridle.types.event import TurnStarted
+from bridle.types.services.fast_mode import FastState
+from bridle.types.usage import ModelSpend
 from bridle.version import COMPATIBLE_WITH, __version__
 
 _OLD_NAMES = {AGENT_TOOL: FORMER_AGENT_TOOL}
@@ -20,6 +22,12 @@ class InitFacts(Struct, frozen=True, kw_only=True):
     api_key_source: str
     output_style: str = "default"
     betas: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """The file and the key of what does not count, because the folder is not trusted."""
+    spent: Mapping[str, ModelSpend] = {}
+    """What the conversation had cost before this process."""
+    ways: str = ""
+    """How to allow that."""
 
 
 class Inventory(Struct, frozen=True, kw_only=True):
@@ -33,6 +41,7 @@ class Inventory(Struct, frozen=True, kw_only=True):
     skills: Sequence[str] = ()
     plugins: Sequence[Mapping[str, Any]] = ()
     plugin_errors: Sequence[Mapping[str, Any]] = ()
+    fast_mode: FastState = "off"
 
 
 CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
@@ -57,10 +66,13 @@ def init_fields(event: TurnStarted, facts: InitFacts, inventory: Inventory) -> d
         "skills": list(inventory.skills),
         "plugins": list(inventory.plugins),
         "capabilities": list(CAPABILITIES),
-        "fast_mode_state": "off",
+        "fast_mode_state": inventory.fast_mode,
     }
     if inventory.plugin_errors:
         fields["plugin_errors"] = list(inventory.plugin_errors)
+    if facts.left_out:
+        items = [{"file": file, "key": key} for file, key in facts.left_out]
+        fields["untrusted"] = {"left_out": items, "allow": facts.ways}
     if facts.betas:
         fields["betas"] = list(facts.betas)
     return fields

@@ -63,6 +63,13 @@ def read_message(message: dict[str, Any]) -> Line:
             return ControlRequest(request_id, str(request.get("subtype")), request)
         case {"type": "control_response", "response": {"request_id": str() as request_id} as response}:
             return _response(request_id, response)
+        case {
+            "type": "control_response",
+            "request_id": str() as request_id,
+            "response": {"subtype": "allow" | "deny" as behavior, **answer},
+        }:
+            # Older hosts answer a permission question like this.
+            return ControlResponse(request_id, {**answer, "behavior": behavior})
         case {"type": "control_cancel_request", "request_id": str() as request_id}:
             return ControlCancel(request_id)
         case {"type": "update_environment_variables", "variables": dict() as values}:

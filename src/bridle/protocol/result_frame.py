@@ -1,5 +1,7 @@
 """The last line of a turn."""
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,7 +27,7 @@ def turn_frame(outcome: Outcome, *, session_id: str) -> Frame:
         "session_id": session_id,
         "total_cost_usd": outcome.total_cost_usd,
         "usage": outcome.usage.to_api(),
-        "modelUsage": {model: model_usage(spend) for model, spend in outcome.spend.items()},
+        "modelUsage": model_usages(outcome.spend),
         "permission_denials": [msgspec.to_builtins(denial) for denial in outcome.denials],
         "terminal_reason": outcome.reason,
         "fast_mode_state": "off",
@@ -83,4 +85,25 @@ def model_usage(spend: ModelSpend) -> Frame:
         "costUSD": spend.usd,
         "contextWindow": spend.context_window,
         "maxOutputTokens": spend.max_output,
+        "thinkingTokens": usage.thinking,
+        "cacheCreationEphemeral5mInputTokens": usage.cache_write_5m,
+        "cacheCreationEphemeral1hInputTokens": usage.cache_write_1h,
     }
+
+
+def model_usages(spend: Mapping[str, ModelSpend]) -> Frame:
+    """What each model has cost, and what is known of its name."""
+    return {model: {**model_usage(each), **_named(model)} for model, each in spend.items()}
+
+
+def usage_since(now: Mapping[str, ModelSpend], before: Mapping[str, ModelSpend]) -> Frame:
+    """What each model has cost since an earlier moment; those that were not asked are left out."""
+    more = {model: each.less(before.get(model, ModelSpend())) for model, each in now.items()}
+    return model_usages({model: each for model, each in more.items() if each.usage != Usage()})
+
+
+def _named(model: str) -> Frame:
+    vendor, slash, _ = model.rpartition("/")
+    provider = vendor if slash and vendor != "anthropic" else "firstParty"
+    plain = re.sub(r"(?:-\d{8})?(?:\[1m\])?$", "", model)
+    return {"canonicalModel": plain, "provider": provider, "costBasis": "list"}

@@ -27,7 +27,7 @@ def _bash(command: str, **more: object) -> dict[str, Any]:
 
 
 def _job(text: str) -> str:
-    found = re.search(r"(?:Moved to|Copied into) the background as (\w+)", text)
+    found = re.search(r"(?:Moved to the background as|Copied to background session) (\w+)", text)
     assert found is not None
     return found[1]
 
@@ -263,7 +263,7 @@ async def test_what_cannot_go_on_stays(tmp_path: Path, flags: tuple[str, ...]):
             await terminal.ready()
             await terminal.say("/bg")
             await terminal.until(
-                lambda screen: "Nothing was said" in screen.text or "not saved on disk" in screen.text
+                lambda screen: "conversation is empty" in screen.text or "not saved on disk" in screen.text
             )
             assert is_running(terminal.process.pid)
         assert await bridle.agents("--all") == []
@@ -304,7 +304,7 @@ async def test_a_copy_goes_on_in_the_background_while_the_original_stays(tmp_pat
             await terminal.until_text("One.")
             await terminal.ready()
             await terminal.say("/fork do the other thing")
-            await terminal.until_text("Copied into the background as")
+            await terminal.until_text("Copied to background session")
             job = _job(terminal.emulator.text)
             facts = await bridle.until_state(job, "done")
             await terminal.say("stay here")

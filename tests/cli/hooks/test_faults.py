@@ -13,22 +13,22 @@ from tests.fakes.program import Done, Program
 TOUCH: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "touch x"}}
 
 FAULTS = {
-    "hangs": ({"command": "sleep 600", "timeout": 0.5}, "did not finish within 0.5 seconds"),
+    "hangs": ({"command": "sleep 600", "timeout": 0.5}, "timed out after 0.5 seconds"),
     "ignores the end": (
         {"command": "trap '' TERM; while :; do sleep 1; done", "timeout": 0.5},
-        "did not finish within 0.5 seconds",
+        "timed out after 0.5 seconds",
     ),
     "floods": ({"command": "head -c 1000000000 /dev/zero"}, "more than 4 MiB"),
     "floods stderr": ({"command": "head -c 1000000000 /dev/zero >&2"}, "more than 4 MiB"),
     "closes its input": ({"command": "exec 0<&-; exit 3"}, "exit code 3"),
-    "prints half of an answer": ({"command": 'printf \'{"decision": "bl\''}, "begins like JSON"),
+    "prints half of an answer": ({"command": 'printf \'{"decision": "bl\''}, "printed invalid JSON"),
     "lies about its event": (
         {"command": 'echo \'{"hookSpecificOutput": {"hookEventName": "Stop"}}\''},
         "answered for the event 'Stop'",
     ),
-    "dies": ({"command": "kill -9 $$"}, "died of signal 9"),
+    "dies": ({"command": "kill -9 $$"}, "was killed by signal 9"),
     "does not exist": ({"command": "./no-such-program"}, "exit code 127"),
-    "cannot be started": ({"command": "x", "shell": "powershell"}, "cannot be started"),
+    "could not start": ({"command": "x", "shell": "powershell"}, "could not start"),
     "says nothing useful": ({"command": "head -c 3000 /dev/urandom"}, None),
 }
 

@@ -160,7 +160,7 @@ async def test_hooks_of_settings_that_change_count_at_once_unless_a_hook_refuses
             assert (program.project / "stopped").exists()
             (program.project / "frozen").touch()
             user.write_text(json.dumps({**settings, "model": "other"}))
-            await host.until(lambda frame: "refused the changed settings" in str(frame.get("content")))
+            await host.until(lambda frame: "blocked the settings change" in str(frame.get("content")))
             host.prompt("three")
             await host.result()
             assert (await host.close())[0] == 0

@@ -1,8 +1,13 @@
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from bridle.cli.mcp.automation import _newest
+from bridle.types.errors import UsageError
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer
 from tests.fakes.processes import eventually
@@ -64,6 +69,20 @@ async def test_scripts_use_the_servers_of_a_session_over_its_endpoint(tmp_path: 
     assert "Expected format: <server>/<tool>" in odd.err
     assert modes == {0o600}
     assert list(folder.iterdir()) == []
+
+
+def test_a_state_that_is_just_being_written_is_no_session(tmp_path: Path):
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+    folder = tmp_path / ".claude" / "bridle" / "mcp-cli"
+    folder.mkdir(parents=True)
+    for age, name in enumerate((".bridle-0a.tmp", "new.endpoint.json", "new.json", "old.json")):
+        (folder / name).write_text("{}")
+        os.utime(folder / name, (1_000_000 - age, 1_000_000 - age))
+    assert _newest(env) == "new"
+    for name in ("new.json", "old.json"):
+        (folder / name).unlink()
+    with pytest.raises(UsageError, match="is running"):
+        _newest(env)
 
 
 async def test_scripts_use_the_state_file_where_there_is_no_endpoint(tmp_path: Path):

@@ -180,7 +180,7 @@ async def test_login_by_a_pasted_address_and_logout(program: Program):
 async def test_local_program_has_no_login(program: Program):
     await _mcp(program, "add", "x", "y")
     done = await _mcp(program, "login", "x")
-    assert done.code == 1 and "nothing to log in to" in done.err
+    assert done.code == 1 and "is a local server and needs no login" in done.err
 
 
 async def test_client_secret_is_kept_out_of_the_configuration(program: Program):

@@ -53,8 +53,8 @@ async def test_a_credential_is_sent_when_it_was_named(tmp_path: Path, path: str,
         entry = {"type": "http", "url": f"{endpoint.url}{path}", "headers": headers}
         program = _repository(tmp_path, model.url, entry)
         trusted = await program.run("trust", "-y")
-        assert "mcpServers.s is given your AWS_SECRET_ACCESS_KEY" in trusted.out
-        assert "mcpServers.s is given your PLAIN" in trusted.out
+        assert "mcpServers.s receives your AWS_SECRET_ACCESS_KEY" in trusted.out
+        assert "mcpServers.s receives your PLAIN" in trusted.out
         done = await program.run("-p", "go")
         assert done.code == 0 and not endpoint.asked
         assert "the MCP server s is not started" in done.err and "AWS_SECRET_ACCESS_KEY" in done.err
@@ -109,7 +109,7 @@ async def test_a_person_who_answers_the_question_has_seen_the_names(tmp_path: Pa
         os.close(leader)
         os.close(follower)
         question = out.decode().partition("Trust it?")[0]
-        assert f'is given your AWS_SECRET_ACCESS_KEY = "headers.X of {endpoint.url}"' in question
+        assert f'receives your AWS_SECRET_ACCESS_KEY = "headers.X of {endpoint.url}"' in question
         await program.run("-p", "go")
         assert SECRET in _sent(endpoint)
 
@@ -122,7 +122,7 @@ async def test_the_terminal_shows_what_would_be_sent_where(tmp_path: Path):
         argv = [sys.executable, "-m", "bridle"]
         async with PtyProgram(argv, env=program.env, cwd=program.project, size=(120, 40)) as terminal:
             await terminal.until_text("Start the MCP server s?")
-            await terminal.until_text("It is given the value of your AWS_SECRET_ACCESS_KEY: headers.X of")
+            await terminal.until_text("It receives the value of your AWS_SECRET_ACCESS_KEY: headers.X of")
             assert not endpoint.asked
             await terminal.until_text("enter to choose")
             terminal.type("1")

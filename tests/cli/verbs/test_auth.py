@@ -170,7 +170,7 @@ async def test_what_cannot_be_done_is_said_with_the_way_out(
 @pytest.mark.parametrize("key", ["", "two words", "zwölf"])
 async def test_what_is_no_key_is_refused(tmp_path: Path, key: str):
     done = await program(tmp_path).run("auth", "login", "groq", "--key-stdin", stdin=key)
-    assert (done.code, done.err) == (1, "error: that is no key: it must be one word of plain characters\n")
+    assert (done.code, done.err) == (1, "error: not a key: a key is one word without spaces\n")
 
 
 async def test_openrouter_logs_in_by_the_browser_with_a_proof_that_only_we_have(tmp_path: Path):
@@ -258,7 +258,7 @@ async def test_a_key_of_another_organisation_than_the_settings_pin_is_not_kept(
         (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginOrgUUID": ["ours", "theirs"]}')
         done = await bridle.run("auth", "login", "--key-stdin", "--no-verify", stdin="sk-1")
     assert (done.code, done.out) == (1, "")
-    assert "forceLoginOrgUUID wants ours or theirs" in done.err
+    assert "forceLoginOrgUUID requires ours or theirs" in done.err
     assert not kept(bridle).exists()
 
 

@@ -29,7 +29,7 @@ async def test_a_pipe_gets_markdown(tmp_path: Path):
     assert [line.split()[0] for line in listed.out.splitlines()][:3] == [
         "agents",
         "architecture",
-        "background",
+        "audit",
     ]
 
 

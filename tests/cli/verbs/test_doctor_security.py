@@ -52,8 +52,8 @@ async def test_text_has_a_line_for_each_check_and_its_fix(program: Program):
     assert done.code == 0
     for group in _GROUPS:
         assert f"{group}\n" in done.out
-    assert "python3 runs whatever its arguments say" in done.out
-    assert "      name the commands, files or hosts that you mean" in done.out
+    assert "python3 can run any program" in done.out
+    assert "      name specific commands, files or hosts" in done.out
 
 
 async def test_second_wall_is_what_the_kernel_offers(program: Program):
@@ -86,8 +86,8 @@ async def test_files_that_others_can_read_or_change_are_faults(program: Program)
     code, checks = await _look(program)
     assert code == 1
     assert sorted(_of(checks, "Files")) == [
-        f"fault: {folder}/open.jsonl can be read by others",
-        f"fault: {settings} can be changed by others",
+        f"fault: {folder}/open.jsonl readable by others",
+        f"fault: {settings} writable by others",
     ]
 
 
@@ -113,12 +113,14 @@ async def test_program_that_anyone_can_change_is_a_fault_where_there_is_no_other
     os.chmod(shared.parent, 0o777)
     code, checks = await _look(program, PATH=str(shared.parent))
     assert code == 1
-    assert f"fault: git is not used: others, or this session, can change {shared}" in _of(checks, "Programs")
+    assert f"fault: git is not used: other users or this session can change {shared}" in _of(
+        checks, "Programs"
+    )
 
 
 async def test_keys_that_commands_would_see_are_named_without_their_values(program: Program):
     done = await program.run("doctor", "security", GITHUB_TOKEN="the-value-itself", MAX_THINKING_TOKENS="9")
-    assert "GITHUB_TOKEN is seen by commands that you approve" in done.out
+    assert "GITHUB_TOKEN is visible to commands that you approve" in done.out
     assert "the-value-itself" not in done.out and "MAX_THINKING" not in done.out
 
 
@@ -129,19 +131,19 @@ async def test_modes_remote_control_and_refused_commands_are_told(program: Progr
     (program.home / ".claude" / "settings.json").write_text(json.dumps(settings))
     _, checks = await _look(program, BRIDLE_REMOTE_LISTEN="0.0.0.0:8765")
     assert _of(checks, "Modes")[:2] == [
-        "ok: sessions start in acceptEdits", "ok: bypassPermissions is forbidden",
+        "ok: sessions start in acceptEdits", "ok: bypassPermissions is disabled",
     ]  # fmt: skip
     assert "listens on 0.0.0.0:8765" in _of(checks, "Remote control")[0]
-    assert _of(checks, "Gate")[0].startswith("warning: 2 commands tried more")
+    assert _of(checks, "Gate")[0].startswith("warning: 2 commands did more")
 
 
 async def test_trusted_folder_shows_what_counts(program: Program):
     (program.project / ".claude").mkdir()
     (program.project / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(ls)"]}}')
     _, checks = await _look(program)
-    assert "is not trusted; 1 of its settings and files wait for that" in _of(checks, "Trust")[0]
+    assert "is not trusted; 1 of its settings and files are inactive" in _of(checks, "Trust")[0]
     _, checks = await _look(program, BRIDLE_TRUST_FOLDER=str(program.project))
-    assert any("counts: permissions.allow" in line for line in _of(checks, "Trust"))
+    assert any("active: permissions.allow" in line for line in _of(checks, "Trust"))
 
 
 async def test_what_changed_after_approval_is_told_apart(program: Program):
@@ -153,8 +155,8 @@ async def test_what_changed_after_approval_is_told_apart(program: Program):
     _, checks = await _look(program)
     lines = _of(checks, "Trust")
     assert lines[0].startswith("ok: ") and "is trusted" in lines[0]
-    assert any(line.startswith("warning: does not count") and "env.A" in line for line in lines)
-    assert any("approved and bound to its content" in line for line in lines)
+    assert any(line.startswith("warning: inactive, new or changed") and "env.A" in line for line in lines)
+    assert any("approved " in line for line in lines)
 
 
 async def test_unknown_word_is_a_usage_error(program: Program):
@@ -202,9 +204,9 @@ def test_advisories_are_read_from_pip_audit_and_are_about_what_bridle_needs(tmp_
     )
     skipped = '{"dependencies": [{"name": "h11", "skip_reason": "not found"}]}'
     _script(tmp_path / "pip-audit", f"#!/bin/sh\necho '{skipped}'\n")
-    assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not get its data"
+    assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not download its data"
     _script(tmp_path / "pip-audit", "#!/bin/sh\necho no network >&2\nexit 2\n")
-    assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not get its data"
+    assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not download its data"
 
 
 def _program(path: Path) -> Path:

@@ -186,7 +186,7 @@ async def test_another_agents_configuration_is_brought_over_once(tmp_path: Path)
     done = await program.run("import", "--yes", XDG_CONFIG_HOME="")
     again = await program.run("import", "--yes", XDG_CONFIG_HOME="")
     servers = json.loads(state.read_text())["mcpServers"]
-    assert done.code == 0 and "nothing to bring over" in again.out
+    assert done.code == 0 and "Nothing new to import" in again.out
     assert sorted(servers) == ["db", "own", "web"]
     assert (servers["db"]["args"], servers["own"]["env"]) == (["x"], {"A": "1"})
     assert (program.home / ".claude" / "CLAUDE.md").read_text() == "Be brief."

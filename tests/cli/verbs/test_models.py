@@ -69,7 +69,7 @@ async def test_the_chain_tells_who_takes_over_what_is_lost_and_what_it_costs(tmp
     assert [line[:2] for line in text.splitlines() if line[0].isdigit()] == ["1.", "2.", "3."]
     assert "There is no key: bridle auth login openai." in text
     assert "openai/gpt-5 costs $1.25 instead of $4" in text
-    assert "Conversations above 32,768 tokens pass it over." in text
+    assert "Conversations above 32,768 tokens skip it." in text
     alone = await program.run("models", "chain")
     assert "No fallback model" in alone.out
 
@@ -121,7 +121,7 @@ async def test_a_wrong_address_is_told_in_one_line(tmp_path: Path):
         line = await one_line(program, "--model", "groq/qwen/qwen3-32b")
     assert f"check GROQ_BASE_URL (now {server.url}/wrong)" in line
     line = await one_line(Program(tmp_path, OLLAMA_HOST="127.0.0.1:9", **_QUICK), "--model", "ollama/x")
-    assert "Start Ollama, or name its address in OLLAMA_HOST" in line
+    assert "Start Ollama, or set OLLAMA_HOST to its address" in line
 
 
 @pytest.mark.parametrize("vendor", ["anthropic", "openai"])
@@ -142,9 +142,14 @@ async def test_an_unknown_model_is_told_with_near_names(tmp_path: Path, vendor: 
 @pytest.mark.parametrize(
     ("status", "message", "code", "told"),
     [
-        (400, "This model does not support tools", "invalid", "cannot call tools as it is served"),
+        (400, "This model does not support tools", "invalid", "does not support tools"),
         (400, "maximum context length is 4096 tokens", "context_length_exceeded", "too long for"),
-        (429, "You exceeded your current quota", "insufficient_quota", "add credit there, or choose another"),
+        (
+            429,
+            "You exceeded your current quota",
+            "insufficient_quota",
+            "add credit, or choose another model with --model or --fallback-model",
+        ),
         (402, "Payment required", "payment_required", "quota or credit at Groq is used up"),
     ],
 )

@@ -85,6 +85,8 @@ def test_a_call_is_written_like_a_rule():
     assert read_call("mcp__a__b") == ("mcp__a__b", {})
     with pytest.raises(UsageError):
         read_call("(x)")
+    assert read_call("Skill(pdf)") == ("Skill", {"skill": "pdf"})
+    assert read_call("Agent(Explore)")[1]["subagent_type"] == "Explore"
 
 
 async def test_lint_tells_file_and_line_and_fails(tmp_path: Path):

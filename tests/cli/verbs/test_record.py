@@ -51,7 +51,7 @@ async def test_words_that_are_off_are_refused(tmp_path: Path):
         (("record", "-p", "hi"), 1, "put -- before"),
         (("record", "--"), 1, "missing argument -- <arguments>"),
         (("record", "--ignore", "(", "--", "-p", "hi"), 1, "no regular expression"),
-        (("replay", "nothing.jsonl", "--", "-p", "hi"), 1, "cannot be read"),
+        (("replay", "nothing.jsonl", "--", "-p", "hi"), 1, "Could not read"),
         (("replay", "--", "-p", "hi"), 1, "missing argument <file>"),
     ):
         done = await program.run(*words)

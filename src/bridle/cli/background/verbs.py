@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -180,8 +181,6 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
 
 def _end(pid: int, born: str) -> None:
     """End the supervisor, the hard way if it does not listen: it has nothing to finish."""
-    import time
-
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.kill(pid, number)

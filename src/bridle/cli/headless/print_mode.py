@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from bridle.host.streams import Output, read_all
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.open import LiveSession, begin_session, open_session
 from bridle.session.prepare import set_up
-from bridle.session.setup import Setup
+from bridle.session.setup import Setup, may_leave_out
 from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow
@@ -28,6 +29,7 @@ from bridle.types.model import Provider
 from bridle.types.origin import PROGRAM, Origin
 from bridle.types.text import encodable
 from bridle.types.turn import Prompt
+from bridle.types.variables import is_hosted
 
 if TYPE_CHECKING:
     from bridle.engine.structured_output import AnswerShape
@@ -120,7 +122,7 @@ class _Run:
         self._live = live
         if self._shape is not None:
             live.server.shape_answers(self._shape)
-        prompts = prompts or _continuation(session, options)
+        prompts = prompts or _continuation(session, options, self._setup.env)
         if (agent := self._setup.agent) is not None:
             from bridle.features.agents.main_agent import with_initial
 
@@ -311,17 +313,30 @@ def _prompts_at_hand(options: SessionOptions) -> list[Prompt]:
     return [Prompt(content=text, origin=origin)] if text else []
 
 
-def _continuation(session: Session, options: SessionOptions) -> list[Prompt]:
-    """The prompt of a run that continues a deferred call.
+def _continuation(session: Session, options: SessionOptions, env: Mapping[str, str]) -> list[Prompt]:
+    """The prompt of a run that continues a deferred call, or a turn that was cut off.
 
     Raises:
         UsageError: there is none.
     """
-    if options.is_hosted or options.init_only:
+    if options.init_only:
+        return []
+    if deferred_call(session) is None and (words := _cut_off(session, env)) is not None:
+        return [Prompt(content=words, origin=PROGRAM, meta=True)]
+    if options.is_hosted:
         return []
     if deferred_call(session) is None:
         raise UsageError(_NO_PROMPT)
     return [Prompt(content="", origin=PROGRAM, meta=True)]
+
+
+def _cut_off(session: Session, env: Mapping[str, str]) -> str | None:
+    """What continues a turn that was cut off, where the user wants that."""
+    if not env.get("CLAUDE_CODE_RESUME_INTERRUPTED_TURN"):
+        return None
+    from bridle.transcripts.interrupted_turns import continuing_prompt
+
+    return continuing_prompt(session, env, now=time.time())
 
 
 def _piped(words: str) -> str:
@@ -338,7 +353,14 @@ def _piped(words: str) -> str:
 
 def _warn_of(setup: Setup) -> None:
     """Ignored settings are reported to people, not to host programs."""
-    if setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+    if is_hosted(setup.env):
         return
+    left_out = {str(each) for each in setup.left_out}
     for problem in setup.problems:
-        complain(f"warning: {problem}")
+        if problem not in left_out:
+            complain(f"warning: {problem}")
+    if not setup.trusted and may_leave_out(setup):
+        from bridle.session.untrusted import notice
+
+        if (line := notice(setup)) is not None:
+            complain(f"warning: {line}")

@@ -170,14 +170,24 @@ def _read_state(env: Mapping[str, str], session: str) -> Snapshot:
 
 
 def _newest(env: Mapping[str, str]) -> str:
+    """The session that has written its state last; a file that is just being replaced is none."""
     folder = os.path.join(bridle_dir(env), "mcp-cli")
+    found: list[tuple[float, str]] = []
     try:
-        files = [entry for entry in os.scandir(folder) if not entry.name.endswith(".endpoint.json")]
+        entries = list(os.scandir(folder))
     except OSError:
-        files = []
-    if not files:
+        entries = []
+    for entry in entries:
+        session = entry.name.removesuffix(".json")
+        if entry.name.startswith(".") or session == entry.name or session.endswith(".endpoint"):
+            continue
+        try:
+            found.append((entry.stat().st_mtime, session))
+        except FileNotFoundError:
+            continue  # The session has just ended.
+    if not found:
         raise UsageError("no session with ENABLE_EXPERIMENTAL_MCP_CLI=1 is running")
-    return max(files, key=lambda entry: entry.stat().st_mtime).name.removesuffix(".json")
+    return max(found)[1]
 
 
 def _shown(command: str, reply: Any, *, as_json: bool) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from bridle.cli.mcp.folder_servers import FolderServers, look, running
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.config.mcp.servers import waits_for_user
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.services.mcp import SdkServer, Server, ServerState, StdioServer
 
@@ -75,7 +76,7 @@ async def _states(folder: FolderServers, servers: Sequence[Server]) -> dict[str,
 def _health(server: Server, states: Mapping[str, ServerState]) -> str:
     state = states[server.name]
     mark = _MARKS[state.status]
-    if "approval" in server.off or "trusted" in server.off:
+    if waits_for_user(server):
         mark = "⏸ Pending approval"
     return f"{mark} ({state.error})" if state.error and state.status in ("failed", "disabled") else mark
 

@@ -30,10 +30,11 @@ from bridle.types.ids import new_uuid
 
 Spawn = Literal["same-dir", "worktree", "session"]
 
-_STREAMS = (
+STREAMS = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--permission-prompt-tool", "stdio", "--include-partial-messages", "--replay-user-messages",
 )  # fmt: skip
+"""Flags of a session that is controlled by its standard streams."""
 _MOST_WISHES = 1_000
 _MOST_OVER = 32
 _SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
@@ -188,7 +189,7 @@ class Hosted:
         socket = socket_path(self._env, new_uuid())
         child = ChildSession(
             ChildOptions(
-                argv=(sys.executable, "-P", "-m", "bridle", *_STREAMS, *options.flags, *flags, *tree),
+                argv=(sys.executable, "-P", "-m", "bridle", *STREAMS, *options.flags, *flags, *tree),
                 cwd=self._cwd,
                 env={**self._env, _SOCKET: socket},
                 socket=socket,

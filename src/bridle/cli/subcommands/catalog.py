@@ -2,11 +2,12 @@
 
 from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.extending import EXTENDING
+from bridle.cli.subcommands.hub import HUB
 from bridle.cli.subcommands.installation import INSTALLATION
 from bridle.cli.subcommands.models import MODELS
 from bridle.cli.subcommands.sessions import SESSIONS
 from bridle.cli.subcommands.settings import SETTINGS
-from bridle.cli.subcommands.values import Argument, Subcommand, switch
+from bridle.cli.subcommands.values import Argument, Subcommand, option, switch
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -70,12 +71,36 @@ _OWN = (
 )
 _CALLED_BY_BRIDLE = (
     Subcommand(
+        "--chrome-native-host",
+        "Connect a browser with sessions; only browsers call this",
+        "verbs.chrome:run_native_host",
+        arguments=(Argument("origin", "the extension that asks"),),
+        hidden=True,
+    ),
+    Subcommand(
         "--teammate",
         "Run a teammate's session (used internally)",
         "teammate:run_teammate",
         arguments=(
             Argument("socket", "the leader's socket"),
             Argument("agent", "the id of the teammate"),
+        ),
+        hidden=True,
+    ),
+    Subcommand(
+        "--record-sound",
+        "Write what the microphone gives to standard output (used internally)",
+        "verbs.voice:run_record_sound",
+        hidden=True,
+    ),
+    Subcommand(
+        "--transcribe",
+        "Turn the sound on standard input into text (used internally)",
+        "verbs.voice:run_transcribe",
+        arguments=(Argument("engine", "what turns it into text"),),
+        options=(
+            option("--model", value="folder", help="the model of the engine"),
+            option("--language", value="code", help="the language that is spoken"),
         ),
         hidden=True,
     ),
@@ -96,7 +121,7 @@ ROOT = Subcommand(
     "An open agent harness for the terminal",
     commands=tuple(
         sorted(
-            (*_OWN, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *INSTALLATION, *_CALLED_BY_BRIDLE),
+            (*_OWN, HUB, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *INSTALLATION, *_CALLED_BY_BRIDLE),
             key=lambda each: each.name,
         )
     ),

@@ -120,7 +120,34 @@ def _automation(name: str, summary: str, *arguments: Argument) -> Subcommand:
     return Subcommand(name, summary, run, arguments=arguments, options=_AUTOMATION_OPTIONS)
 
 
+_BROWSERS = Argument(
+    "browser",
+    "only these; every one found by default",
+    "many",
+    choices=("chrome", "chromium", "edge", "brave"),
+)
+_CHROME = Subcommand(
+    "chrome",
+    SUBCOMMANDS["chrome"],
+    default="status",
+    commands=(
+        Subcommand(
+            "install",
+            "Let browsers find bridle, and write the extension that they load",
+            "verbs.chrome:install",
+            arguments=(_BROWSERS,),
+            examples=("bridle chrome install", "bridle chrome install brave"),
+        ),
+        Subcommand("uninstall", "Remove what install wrote", "verbs.chrome:uninstall"),
+        Subcommand(
+            "status", "Say which browsers can find bridle and which are connected", "verbs.chrome:status"
+        ),
+    ),
+    details="See bridle docs browser.",
+)
+
 EXTENDING = (
+    _CHROME,
     _MCP,
     Subcommand(
         "--mcp-cli",

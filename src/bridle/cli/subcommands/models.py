@@ -152,6 +152,35 @@ Reads the transcripts of all projects, and the ledger for sessions without one (
         examples=("bridle usage", "bridle usage --by model --json", "bridle usage --html usage.html"),
     ),
     Subcommand(
+        "search",
+        SUBCOMMANDS["search"],
+        "verbs.search:run_search",
+        arguments=(Argument("words", 'words that a message must have; "in quotes" as they are', "many"),),
+        options=(
+            option("--regex", value="pattern", help="a regular expression, not words; reads all files"),
+            repeated("--tool", value="name", help="messages that call this tool"),
+            repeated("--file", value="path", help="messages that name this file"),
+            repeated("--source", value="agent", help="claude (and bridle), codex, gemini, opencode or pi"),
+            repeated("--role", value="role", help="user, assistant or tool"),
+            option("--since", value="time", help="not older than 30m, 12h, 7d, 4w or a date"),
+            switch("--here", help="only conversations of this folder"),
+            option("--session", value="id", help="only this conversation"),
+            option("--limit", value="n", help="the most messages to print", default="20"),
+            option("--show", value="number", help="print this message with those around it"),
+            switch("--update", help="bring the index up to date and print nothing"),
+            switch("--rebuild", help="make the index anew"),
+            JSON,
+        ),
+        details="""\
+Searches the transcripts of bridle, Claude Code, Codex, Gemini CLI, opencode and pi. The first search makes an
+index, which has words and no texts; every search reads what is new first. See bridle docs search.""",
+        examples=(
+            "bridle search flaky login test",
+            "bridle search --tool Bash --since 7d terraform",
+            "bridle search --show 1234",
+        ),
+    ),
+    Subcommand(
         "record",
         SUBCOMMANDS["record"],
         "verbs.record:run_record",

@@ -40,7 +40,44 @@ _REMOTE_CONTROL = (
     switch("--verbose", help="print the standard error of the sessions"),
 )  # fmt: skip
 
+_CHAIN = Argument("session", "the id of a session; the newest if none is named", "optional")
+_AUDIT = Subcommand(
+    "audit",
+    SUBCOMMANDS["audit"],
+    default="verify",
+    commands=(
+        Subcommand(
+            "verify", "Name every record that was changed, removed, moved, doubled or cut",
+            "verbs.audit:run_verify",
+            arguments=(Argument("session", "the id of a session; all if none is named", "optional"),),
+            options=(option("--witness", value="file", help="a file that got the hashes of seals"),),
+            examples=("bridle audit verify", "bridle audit verify --witness /mnt/other/heads.jsonl"),
+        ),
+        Subcommand("show", "Print the records, a line each", "verbs.audit:run_show", arguments=(_CHAIN,)),
+        Subcommand(
+            "export", "Print the records in another form", "verbs.audit:run_export",
+            arguments=(_CHAIN,),
+            options=(
+                option(
+                    "--format", value="form", help="the form",
+                    choices=("jsonl", "otel", "csv"), default="jsonl",
+                ),
+            ),
+            examples=("bridle audit export --format csv",),
+        ),
+        Subcommand(
+            "prove", "Show the records of a tool call, and what holds them in place",
+            "verbs.audit:run_prove",
+            arguments=(Argument("id", "a tool call, a request, a task, or the index of a record"),),
+            options=(option("--session", value="id", help="look in the chain of this session alone"),),
+            examples=("bridle audit prove toolu_01",),
+        ),
+    ),
+    details="Sessions keep these records where bridleAudit.enabled is set. See bridle docs audit.",
+)  # fmt: skip
+
 SESSIONS = (
+    _AUDIT,
     Subcommand(
         "acp",
         SUBCOMMANDS["acp"],

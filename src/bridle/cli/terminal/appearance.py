@@ -7,7 +7,7 @@ from typing import Any
 
 from bridle.config.problems import Problem
 from bridle.config.schema import SECONDS, Settings, SpinnerVerbs
-from bridle.frontends.tui.chat.tips import TIPS
+from bridle.frontends.tui.chat.tips import TipPicker
 from bridle.frontends.tui.render.status import VERBS
 from bridle.frontends.tui.style.colors import Rgb
 from bridle.frontends.tui.style.theme import (
@@ -17,6 +17,7 @@ from bridle.frontends.tui.style.theme import (
     detect_links,
     make_theme,
 )
+from bridle.host.paths import bridle_dir
 from bridle.session import choices
 from bridle.session.setup import Setup
 from bridle.types.variables import is_off, is_on, whole_number
@@ -90,16 +91,17 @@ def verbs_of(wanted: SpinnerVerbs | None) -> Sequence[str]:
     return (*VERBS, *wanted.verbs) if wanted.mode == "append" else tuple(wanted.verbs)
 
 
-def tips_of(settings: Settings) -> tuple[Sequence[str], float]:
-    """Tips for the time that a turn takes, and after how many seconds one is shown.
+def tips_of(settings: Settings, env: Mapping[str, str]) -> tuple[TipPicker | None, float]:
+    """What chooses tips for the time that a turn takes, and after how many seconds one is shown.
 
-    The user's own are shown at once, and in place of the others unless they are only added.
+    The user's own are shown at once, before the others or in their place.
     """
     if settings.spinner_tips_enabled is False:
-        return (), 0.0
+        return None, 0.0
     wanted = settings.spinner_tips_override
     own = () if wanted is None else tuple(wanted.tips or ())
-    return (own, 0.0) if own else (TIPS, _TIP_SECONDS)
+    alone = wanted is not None and wanted.exclude_default is True
+    return TipPicker(bridle_dir(env), own=own, exclude_default=alone), 0.0 if own else _TIP_SECONDS
 
 
 def patience_of(settings: Settings, env: Mapping[str, str]) -> tuple[float, float] | None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 2 << 20
 _MOST_SCHEDULES = 50
-_WAITING = "waits for your approval"
 
 
 async def ask_for_trust(app: App, setup: Setup, warn: Callable[[str], None]) -> Mapping[str, str] | None:
@@ -91,14 +90,14 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
         return
     if not is_any_configured(setup.config.inputs, env):
         return
-    from bridle.config.mcp.servers import ServerSources, find_servers
+    from bridle.config.mcp.servers import WAITING, ServerSources, find_servers
     from bridle.frontends.tui.dialogs.consent import approve_server
 
     sources = ServerSources(config=setup.config, env=env, trusted=setup.trusted, attended=True)
     found = await asyncio.to_thread(find_servers, sources)
     all_at_once = False
     for server in found.servers:
-        if server.scope != "project" or server.off != _WAITING:
+        if server.scope != "project" or server.off != WAITING:
             continue
         definition = _definition(server.file or "", server.name)
         changed = approvals.is_known(env, setup.cwd, kind="mcp", name=server.name)

@@ -12,6 +12,7 @@ from bridle.frontends.tui.render.call import AgentProgress
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
+from bridle.types.services.fast_mode import FAST_MODE
 from bridle.types.turn import Outcome
 from bridle.types.usage import Usage
 from bridle.types.workspace import EnteredWorktree
@@ -62,7 +63,7 @@ class SessionFacts:
             "cost": self._cost(),
             "context_window": _window(usage, window),
             "exceeds_200k_tokens": usage is not None and usage.context + usage.output > _MUCH,
-            "fast_mode": False,
+            "fast_mode": _is_fast(runtime),
             "thinking": {"enabled": thinking is None or thinking.mode != "disabled"},
             **_given("effort", effort and {"level": effort}),
             **_given("rate_limits", self._limits),
@@ -128,6 +129,11 @@ class SessionFacts:
                 "used_percentage": round(share * 100, 1),
                 **_given("resets_at", info.get("resetsAt")),
             }
+
+
+def _is_fast(runtime: Runtime | None) -> bool:
+    fast = None if runtime is None else runtime.features.find(FAST_MODE)
+    return fast is not None and fast.state == "on"
 
 
 def _window(usage: Usage | None, size: int) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ import os.path
 import msgspec
 
 from bridle.frontends.tui.app import App
-from bridle.host.paths import bridle_dir
+from bridle.host.paths import bridle_dir, config_home
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError
@@ -49,7 +49,6 @@ async def ask_for_login(app: App, setup: Setup) -> Setup | None:
 def _save(model: str, setup: Setup) -> None:
     """Let later sessions start with it; where that cannot be written, they ask again."""
     from bridle.config.edit import update
-    from bridle.host.paths import config_home
 
     try:
         update(

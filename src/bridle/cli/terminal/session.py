@@ -170,6 +170,7 @@ class _TerminalRun:
             setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         agreed = self._listed is not None and self._listed.has_agreed
         if not agreed and not await ask_for_bypass(app, setup):
+            self._farewell = "Permissions were not bypassed, so nothing was started.\n"
             app.end(1)
             return
         chosen = await choose_session(app, setup)

@@ -21,7 +21,7 @@ from bridle.frontends.tui.chat.parts import ChatParts
 from bridle.frontends.tui.chat.progress import TurnProgress
 from bridle.frontends.tui.chat.status_line import StatusCommand
 from bridle.frontends.tui.chat.submission import SessionLink
-from bridle.frontends.tui.chat.tips import tip_at
+from bridle.frontends.tui.chat.tips import TipFacts, facts_now, tips_from
 from bridle.frontends.tui.chat.turn import TurnView
 from bridle.frontends.tui.chat.welcome import Welcome, recent_lines, welcome
 from bridle.frontends.tui.completion.files import FileIndex
@@ -41,7 +41,7 @@ from bridle.session import choices
 from bridle.session.commands import SessionCommands
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
-from bridle.transcripts.conversation import ran_inputs
+from bridle.transcripts.conversation import call_data, ran_inputs
 from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult
 from bridle.types.services.remote import REMOTE
@@ -100,8 +100,14 @@ class SessionView:
         wheel = None if is_on(setup.env, "CLAUDE_CODE_DISABLE_MOUSE") else wheel
         app.scroll_with(wheel, follows=settings.auto_scroll_enabled is not False)
         is_calm = settings.prefers_reduced_motion is True
-        verbs, (tips, tip_seconds) = verbs_of(settings.spinner_verbs), tips_of(settings)
-        self.work = TurnProgress(clock, verbs=verbs, tips=tips, tip_seconds=tip_seconds, is_calm=is_calm)
+        verbs, (tips, tip_seconds) = verbs_of(settings.spinner_verbs), tips_of(settings, setup.env)
+        self.work = TurnProgress(
+            clock,
+            verbs=verbs,
+            next_tip=lambda words: "" if tips is None else tips.next(self._tip_facts(words)),
+            tip_seconds=tip_seconds,
+            is_calm=is_calm,
+        )
         self.notifier = Notifier(
             app.terminal,
             channel=settings.preferred_notif_channel or "auto",
@@ -193,6 +199,7 @@ class SessionView:
         )
         self._chat = Chat(self._app, talk, parts)
         showing.put_prompt = input.editor.set
+        showing.unanswered = lambda: "running" if self.work.is_busy else "interrupted"
         self._follow_editor(server, input)
         if self.file_command is not None:
             self.file_command.on_change = lambda: self._complete_again(input)
@@ -238,8 +245,12 @@ class SessionView:
             branch=self._session.git_branch,
             last="" if last is None else last.summary,
             last_time=None if last is None else last.last_modified / 1000,
-            tip=tip_at(time.time()) if has_tips else "",
+            tips=tips_from(time.time()) if has_tips else (),
         )
+
+    def _tip_facts(self, words: str) -> TipFacts:
+        session = self._session
+        return facts_now(self._cwd(), words=words, branch=session.git_branch, mode=session.state.mode)
 
     def status(self) -> Status:
         """The state of the session for the status row."""
@@ -283,7 +294,8 @@ class SessionView:
 
     def _recent_lines(self, width: int) -> "list[Line]":
         session = self._session
-        return recent_lines(session.history.messages, width, ran=ran_inputs(session.entries))
+        data, ran = call_data(session.entries), ran_inputs(session.entries)
+        return recent_lines(session.history.messages, width, data=data, ran=ran)
 
     def _images(self, blocks: Sequence[Any]) -> "list[Line]":
         """Images as this terminal draws them; none where it cannot, or where only lines are wanted."""

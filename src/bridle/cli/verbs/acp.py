@@ -5,6 +5,7 @@ import gc
 import signal
 from collections.abc import Mapping
 
+from bridle.cli.args import parse
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.options import SessionOptions
 from bridle.types.errors import UsageError
@@ -34,7 +35,6 @@ def run_acp(given: ParsedArguments, env: Mapping[str, str]) -> int:
 def _options(given: ParsedArguments) -> SessionOptions:
     from msgspec.structs import replace
 
-    from bridle.cli.args import parse
     from bridle.cli.options import session_options
 
     chosen = session_options(parse([*_flags(given)]))

@@ -13,8 +13,9 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
+from bridle.extensions.pending_events import note_event
 from bridle.host.stdio import ask_secret, complain
-from bridle.providers import vendors
+from bridle.providers import catalog, vendors
 from bridle.providers.credentials.login import (
     SavedLogin,
     check_key,
@@ -86,6 +87,8 @@ def logout(given: ParsedArguments, env: Mapping[str, str]) -> int:
     credentials = Credentials(env)
     names = list(credentials.vendors()) if given.on("all") else [_name(given)]
     forgotten = [name for name in names if credentials.forget(name)]
+    for name in forgotten:
+        note_event(env, "auth", action="logout", success=True, vendor=name)
     if not forgotten:
         return say("No stored key to remove.\n")
     return say(f"Removed the key of {', '.join(forgotten)}. Keys in variables are not changed.\n")
@@ -116,6 +119,7 @@ def _login(given: ParsedArguments, name: str, env: Mapping[str, str], settings: 
     else:
         key = _asked(vendor, from_stdin=given.on("key-stdin"))
     saved, untested = _saved(place, key, settings, way, tries=not given.on("no-verify"))
+    note_event(env, "auth", action="login", success=True, auth_method=way, vendor=vendor.name)
     where = "the keyring" if saved.where == "keyring" else saved.file
     tried = " and works" if saved.verified else ""
     shadow = shadowing_variable(vendor, env)
@@ -138,7 +142,6 @@ def _saved(
 
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     from bridle.config.options import SessionOptions
-    from bridle.providers import catalog
     from bridle.providers.model_listing import Choice, offer
     from bridle.session.model_choices import choose_model
 

@@ -9,6 +9,8 @@ from bridle.cli.say import say
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.subcommands.values import COMPLETED_FLAGS, HELP, Subcommand
+from bridle.host.paths import bridle_dir, config_home
+from bridle.types.errors import BridleError
 
 _MOST = 200
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+/:-]{0,99}")
@@ -80,9 +82,7 @@ def _agents(env: Mapping[str, str]) -> Iterator[str]:
     from bridle.extensions.agents import load_agents
     from bridle.extensions.index import Index
     from bridle.extensions.roots import roots_of, whereabouts
-    from bridle.host.paths import bridle_dir
     from bridle.session.prepare import set_up
-    from bridle.types.errors import BridleError
 
     try:
         setup = set_up(SessionOptions(), env)
@@ -97,7 +97,6 @@ def _models(env: Mapping[str, str]) -> Iterator[str]:
     from bridle.config.options import SessionOptions
     from bridle.providers.model_listing import Choice, offers
     from bridle.session.prepare import set_up
-    from bridle.types.errors import BridleError
 
     yield from ("opus", "sonnet", "haiku", "offline")
     try:
@@ -110,7 +109,6 @@ def _models(env: Mapping[str, str]) -> Iterator[str]:
 
 def _jobs(env: Mapping[str, str]) -> Iterator[str]:
     from bridle.host.jobs import records
-    from bridle.host.paths import config_home
 
     yield from (os.path.basename(folder) for folder in records.folders(config_home(env)))
 

@@ -19,7 +19,7 @@ def run_import(given: ParsedArguments, env: Mapping[str, str]) -> int:
     wanted = given.text("agent")
     steps = plan_all([agent for agent in AGENTS if agent == wanted], env)
     if not steps:
-        return say("There is nothing to bring over that is not here already.\n")
+        return say("Nothing new to import.\n")
     if code := tell(*(step.summary for step in steps)):
         return code
     if given.on("dry-run"):

@@ -97,7 +97,15 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
     traits = traits_of(name)
     if traits.kind == "fetch" and content.startswith("domain:"):
         content = f"https://{content.removeprefix('domain:')}/"
-    return name, {traits.about or "subject": content} if bracket else {}
+    if not bracket:
+        return name, {}
+    match traits.kind:
+        case "agent":
+            return name, {"subagent_type": content, "description": "a task", "prompt": "a task"}
+        case "skill":
+            return name, {"skill": content}
+        case _:
+            return name, {traits.about or "subject": content}
 
 
 def _read_json(text: str) -> tuple[str, dict[str, Any]]:

@@ -63,7 +63,7 @@ def _summary(folder: str, env: Mapping[str, str]) -> str:
     brought = brought_by(env, folder)
     if not brought:
         return f"{root} brings nothing that needs trust today; it may later.\n"
-    lines = [f"If you trust {root}, this counts from now on; what changes later is asked about again:"]
+    lines = [f"If you trust {root}, these files take effect. bridle asks again when they change:"]
     return "\n".join((*lines, *map(_line, brought), ""))
 
 

@@ -144,14 +144,7 @@ class Questioner(Struct, frozen=True, kw_only=True):
             answer = await self.peer.request("elicitation/create", asked, seconds=None)
         except EditorError as error:
             return Refused(message=str(error), by_person=False)
-        content = answer.get("content")
-        match answer.get("action"):
-            case "accept":
-                return Supplied(action="accept", content=content if isinstance(content, dict) else None)
-            case "decline":
-                return Supplied(action="decline")
-            case _:
-                return Supplied(action="cancel")
+        return Supplied.from_wire(answer)
 
     async def _described(self, question: PermissionQuestion) -> Json:
         """The call, with all of the change that it would make."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -333,7 +334,5 @@ def _pairs(given: object) -> dict[str, str]:
 
 
 def _listed(info: SessionInfo) -> Json:
-    from datetime import UTC, datetime
-
     moment = datetime.fromtimestamp(info.last_modified / 1000, UTC).isoformat()
     return {"sessionId": info.session_id, "cwd": info.cwd, "title": info.summary, "updatedAt": moment}

@@ -4,9 +4,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from bridle.host.http.event_stream import EventDecoder, EventSizeError, ServerEvent
 from bridle.types.usage import Usage
 
-_LONGEST_LINE = 1024 * 1024
+_LONGEST_EVENT = 1024 * 1024
 
 
 class _AnthropicEvent(msgspec.Struct):
@@ -29,22 +30,31 @@ class UsageReader(Protocol):
 
 
 class StreamUsage:
-    """Looks at the lines of a stream that name usage; an event that is too long is skipped."""
+    """Looks at the events of a stream that name usage; one that is too long is skipped."""
 
     def __init__(self, dialect: str) -> None:
         self._dialect = dialect
-        self._rest = b""
+        self._decoder = EventDecoder(_LONGEST_EVENT)
         self._found: dict[str, Any] = {}
 
     def feed(self, chunk: bytes) -> None:
-        *lines, rest = (self._rest + chunk).split(b"\n")
-        self._rest = rest if len(rest) <= _LONGEST_LINE else b""
-        for line in lines:
-            if line.startswith(b"data:") and b'"usage"' in line:
-                self._found |= _usage_in(self._dialect, line[5:].strip())
+        try:
+            self._take(self._decoder.feed(chunk))
+        except EventSizeError:
+            self._decoder.reset()
 
     def usage(self) -> Usage:
+        """What is known at the end; the last event may lack the blank line behind it."""
+        try:
+            self._take(self._decoder.finish())
+        except EventSizeError:
+            self._decoder.reset()
         return counted(self._dialect, self._found)
+
+    def _take(self, events: list[ServerEvent]) -> None:
+        for event in events:
+            if b'"usage"' in event.data:
+                self._found |= _usage_in(self._dialect, event.data)
 
 
 class WholeUsage:
@@ -55,7 +65,7 @@ class WholeUsage:
         self._body = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        if len(self._body) <= 32 * _LONGEST_LINE:
+        if len(self._body) <= 32 * _LONGEST_EVENT:
             self._body += chunk
 
     def usage(self) -> Usage:

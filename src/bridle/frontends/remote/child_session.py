@@ -15,7 +15,7 @@ from bridle.features.teams.inbound import MessageRefused, read_letter
 from bridle.features.teams.peers import send_to_socket
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.event_log import conversation_frames
-from bridle.frontends.remote.restrictions import MODES, check_commands
+from bridle.frontends.remote.restrictions import MODES, check_commands, check_model
 from bridle.frontends.remote.shared_session import SharedSession
 from bridle.protocol.frames import Frame, encode
 from bridle.types.entry import ConversationEntry
@@ -167,6 +167,14 @@ class ChildSession:
             raise RequestRefused(403, f"The mode {mode[:40]!r} cannot be chosen from elsewhere.")
         self._request("set_permission_mode", mode=mode)
         return {"mode": mode}
+
+    def request(self, subtype: str, fields: Mapping[str, Any], *, who: str) -> Mapping[str, Any]:
+        self._check_runs()
+        if subtype == "set_model":
+            check_model(fields.get("model"))
+        self._options.report(f"{who}: {subtype.replace('_', ' ')} in {self.name}")
+        self._request(subtype, **fields)
+        return {"sent": True}
 
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
         if self._process is None or not os.path.exists(self._options.socket):

@@ -112,7 +112,7 @@ class LocalSession:
             del self._senders[next(iter(self._senders))]
         waits = self._server.busy
         if waits:
-            self._say(f"{who} asks for more, by remote control; it waits until this turn can take it.")
+            self._say(f"{who} queued a prompt through remote control.")
         self._server.submit(prompt)
         return {"queued": waits}
 
@@ -140,6 +140,10 @@ class LocalSession:
             return {"taken": True, "new": self._means.inbound.take(letter)}
         except MessageRefused as fault:
             raise RequestRefused(503 if fault.full else 403, str(fault)) from fault
+
+    def request(self, subtype: str, fields: Mapping[str, Any], *, who: str) -> Mapping[str, Any]:
+        del fields, who
+        raise RequestRefused(403, f"{subtype} can be used only where this session runs.")
 
     def end(self, *, who: str) -> Mapping[str, Any]:
         del who

@@ -1,5 +1,7 @@
 """What remote clients may ask of a session."""
 
+import re
+
 from bridle.commands.invocation import read_invocation
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.types.command import Commands, may_call
@@ -8,6 +10,18 @@ from bridle.types.turn import Prompt
 
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
 """Permission modes that remote clients may choose in any session."""
+
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:\[\]-]{0,99}")
+
+
+def check_model(model: str | None) -> None:
+    """Refuse models with a vendor: it would decide which service gets the conversation.
+
+    Raises:
+        RequestRefused: the name has one, or is none.
+    """
+    if model is not None and _MODEL.fullmatch(model) is None:
+        raise RequestRefused(403, "A model of another vendor can be chosen only where the session runs.")
 
 
 def check_commands(prompt: Prompt, commands: Commands) -> None:

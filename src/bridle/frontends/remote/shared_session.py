@@ -46,6 +46,14 @@ class SessionActions(Protocol):
         """
         ...
 
+    def request(self, subtype: str, fields: Mapping[str, Any], *, who: str) -> Mapping[str, Any]:
+        """Change the model, the title or how much it thinks, or take files back.
+
+        Raises:
+            RequestRefused: remote clients may not.
+        """
+        ...
+
     def end(self, *, who: str) -> Mapping[str, Any]:
         """End the session.
 
@@ -260,6 +268,15 @@ class SharedSession:
                 done = self._actions.set_mode(mode, who=who)
                 self.look()
                 return done
+            case {"do": "model", "model": str() | None as model}:
+                return self._actions.request("set_model", {"model": model}, who=who)
+            case {"do": "thinking", "max_thinking_tokens": int() | None as tokens}:
+                fields = {"max_thinking_tokens": tokens}
+                return self._actions.request("set_max_thinking_tokens", fields, who=who)
+            case {"do": "rename", "title": str(title)} if title.strip():
+                return self._actions.request("rename_session", {"title": title[:200]}, who=who)
+            case {"do": "rewind", "user_message_id": str(message)}:
+                return self._actions.request("rewind_files", {"user_message_id": message}, who=who)
             case {"do": "end"}:
                 return self._actions.end(who=who)
             case {"do": "archive"}:

@@ -115,14 +115,7 @@ class HostChannel:
             return Supplied(action="cancel")
         except (HostRefused, HostClosed) as error:
             return Refused(message=str(error), by_person=False)
-        content = answer.get("content")
-        match answer.get("action"):
-            case "accept":
-                return Supplied(action="accept", content=content if isinstance(content, dict) else None)
-            case "decline":
-                return Supplied(action="decline")
-            case _:
-                return Supplied(action="cancel")
+        return Supplied.from_wire(answer)
 
     async def exchange(self, server: str, message: Mapping[str, Any]) -> Any:
         """Put a message to an MCP server inside the host program; returns its answer.

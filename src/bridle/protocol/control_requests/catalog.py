@@ -1,7 +1,7 @@
 """Every request that a host may make, by its subtype."""
 
+from bridle.protocol.control_requests import browser, dialogs, servers, side_requests
 from bridle.protocol.control_requests import changes as steering
-from bridle.protocol.control_requests import dialogs, servers, side_requests
 from bridle.protocol.control_requests import queries as inquiries
 from bridle.protocol.control_requests.context_usage import get_context_usage
 from bridle.protocol.control_requests.dispatcher import RequestCatalog
@@ -47,6 +47,10 @@ _HANDLERS = {
     "export_conversation": dialogs.export_conversation,
     "get_memory_dialog": dialogs.get_memory_dialog,
     "get_skills_dialog": dialogs.get_skills_dialog,
+    "get_chrome_browsers": browser.get_chrome_browsers,
+    "get_chrome_dialog": browser.get_chrome_dialog,
+    "select_chrome_browser": browser.select_chrome_browser,
+    "set_chrome_browser_hints": steering.nothing,
     "generate_session_title": side_requests.generate_session_title,
     "side_question": side_requests.side_question,
     "message_rated": side_requests.message_rated,

@@ -17,6 +17,7 @@ from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from bridle.types.host_options import HostOptions, HostServers
 from bridle.types.saved_prompt import no_prompt
+from bridle.types.services.fast_mode import FAST_MODE
 from bridle.types.services.plugins import PLUGINS
 from bridle.version import COMPATIBLE_WITH, __version__
 
@@ -125,6 +126,7 @@ def listed_commands(commands: Commands) -> list[Frame]:
 
 def _answer(dispatcher: ControlDispatcher) -> Frame:
     offer = dispatcher.offer
+    fast = dispatcher.runtime.features.find(FAST_MODE)
     return {
         "commands": listed_commands(dispatcher.runtime.commands),
         "agents": agents_of(dispatcher.runtime),
@@ -137,7 +139,7 @@ def _answer(dispatcher: ControlDispatcher) -> Frame:
         "bridle_version": __version__,
         "current_permission_mode": dispatcher.session.state.mode,
         "session_state": "running" if dispatcher.server.busy else "idle",
-        "fast_mode_state": "off",
+        "fast_mode_state": "off" if fast is None else fast.state,
         "capabilities": list(CAPABILITIES),
         "hook_on_failure_supported": True,
     }

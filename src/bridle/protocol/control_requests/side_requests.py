@@ -14,18 +14,10 @@ from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.changes import rename_session
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.transcripts.line import timestamp
-from bridle.types.block import text_of
-from bridle.types.errors import ToolError, UsageError
+from bridle.types.errors import UsageError
 from bridle.types.origin import Origin
-from bridle.types.tool import Consultation
 
 _HOST = Origin(source="host")
-_LONGEST_DESCRIPTION = 4_000
-_LONGEST_TITLE = 80
-_TITLE_WORDS = 8
-_TITLE = """\
-Write a title of 3 to 7 words for a coding session that begins with the message below: sentence case, in the \
-language of the message, no quotes, no full stop. Answer with the title alone."""
 _FEEDBACK_FILE = "feedback.jsonl"
 _LONGEST_FEEDBACK = 20_000
 
@@ -35,7 +27,9 @@ async def generate_session_title(dispatcher: ControlDispatcher, request: Mapping
     described = request.get("description")
     if not isinstance(described, str) or not described.strip():
         raise UsageError("generate_session_title needs a description that is not empty.")
-    title = await _titled(dispatcher, described[:_LONGEST_DESCRIPTION])
+    from bridle.features.side_work.titles import title_for
+
+    title = await title_for(dispatcher.session, dispatcher.runtime, described)
     if request.get("persist") is True:
         await rename_session(dispatcher, {"title": title})
     return {"title": title}
@@ -86,24 +80,6 @@ async def set_prompt_suggestions_paused(dispatcher: ControlDispatcher, request: 
         host=host.offering(msgspec.structs.replace(host.offer, suggestions_paused=paused))
     )
     return {}
-
-
-async def _titled(dispatcher: ControlDispatcher, described: str) -> str:
-    from bridle.engine.side_calls import consult_beside
-
-    question = Consultation(purpose="title", system=_TITLE, prompt=described, max_tokens=40)
-    runtime = dispatcher.runtime
-    try:
-        answer = await consult_beside(dispatcher.session, runtime, question, model=runtime.asking.small_model)
-    except ToolError:
-        return _first_words(described)
-    lines = text_of(answer["content"]).strip().splitlines()
-    title = " ".join(lines[0].split()).strip("\"'`“”.") if lines else ""
-    return title[:_LONGEST_TITLE] if title and title.isprintable() else _first_words(described)
-
-
-def _first_words(described: str) -> str:
-    return " ".join(described.split()[:_TITLE_WORDS])[:_LONGEST_TITLE]
 
 
 def _keep(dispatcher: ControlDispatcher, kind: str, row: Mapping[str, Any]) -> str:

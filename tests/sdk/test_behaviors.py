@@ -1,8 +1,8 @@
-from tests.sdk.behaviours import table, written
+from tests.sdk.behaviors import table, written
 
 
-def test_the_document_lists_every_behaviour_and_no_other():
-    assert written() == table(), "run python -m tests.sdk.behaviours"
+def test_the_document_lists_every_behavior_and_no_other():
+    assert written() == table(), "run python -m tests.sdk.behaviors"
 
 
 def test_there_are_as_many_as_promised():

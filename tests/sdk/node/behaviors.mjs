@@ -1,5 +1,5 @@
-// Behaviours of bridle behind the npm SDK. Prints one line of JSON for each: {name, error?}.
-// The model's script is in test_node.py; each behaviour has a word in its prompts that no other has.
+// Behaviors of bridle behind the npm SDK. Prints one line of JSON for each: {name, error?}.
+// The model's script is in test_node.py; each behavior has a word in its prompts that no other has.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const userMessage = (content) => ({
   session_id: "",
 });
 
-const behaviours = {
+const behaviors = {
   async query_yields_init_answer_and_result() {
     const messages = await ask("alpha");
     assert.deepEqual(messages.map((message) => message.type), ["system", "assistant", "result"]);
@@ -350,11 +350,11 @@ const behaviours = {
 };
 
 const only = process.argv.slice(5);
-for (const [name, behaviour] of Object.entries(behaviours)) {
+for (const [name, behavior] of Object.entries(behaviors)) {
   if (only.length && !only.includes(name)) continue;
   const line = { name };
   try {
-    await behaviour();
+    await behavior();
   } catch (error) {
     line.error = String(error.stack ?? error);
   }
