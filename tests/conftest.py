@@ -15,6 +15,9 @@ settings.register_profile("explore", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+# No test reads the start-up files of the person who runs it; those of a home of its own are asked for.
+os.environ["BRIDLE_STARTUP_FILES"] = "0"
+
 gc.disable()  # What is collected stays to the end.
 
 

@@ -67,5 +67,5 @@ async def test_a_wrong_address_is_one_line_with_where_it_comes_from(tmp_path: Pa
 @pytest.mark.parametrize("model", ["nosuch/model", "opnai/gpt-5"])
 async def test_an_unknown_vendor_is_told_before_a_missing_key(tmp_path: Path, model: str):
     done = await Program(tmp_path).run("-p", "hi", "--model", model)
-    assert done.code == 1 and "No vendor is called" in done.err and done.err.count("\n") == 1
+    assert done.code == 1 and "Unknown vendor" in done.err and done.err.count("\n") == 1
     assert "key" not in done.err and done.out == ""

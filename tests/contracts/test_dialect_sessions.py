@@ -119,9 +119,9 @@ async def test_a_chain_of_vendors_is_walked_to_the_first_that_can_go_on(tmp_path
         assert "swordfish" in fourth.requests[0].raw.decode()
     notices = [frame["content"] for frame in done.frames if frame.get("subtype") == "model_fallback"]
     assert len(notices) == 2
-    assert "credit" in notices[0] and "tiny was passed over: its window of 2000 tokens" in notices[0]
+    assert "credit" in notices[0] and "Skipped tiny: its window of 2000 tokens" in notices[0]
     assert "$1.25 instead of $3" in notices[0]
-    assert "has no model" in notices[1] and "$0.8 instead of $1.25" in notices[1]
+    assert "does not have the model" in notices[1] and "$0.8 instead of $1.25" in notices[1]
     assert list(done.result["modelUsage"]) == ["served", "bedrock/amazon.nova-pro-v1:0"]
     assert done.result["modelUsage"]["bedrock/amazon.nova-pro-v1:0"]["costUSD"] > 0
 

@@ -54,7 +54,7 @@ async def _images(bench: Bench) -> None:
     await bench.ask(answer("A pixel."), bench.request({"role": "user", "content": content}))
     sent = bench.server.requests[-1].raw.decode()
     if "images" in WITHOUT.get(bench.name, {}):
-        assert _PIXEL not in sent and "was left out" in sent
+        assert _PIXEL not in sent and "was omitted" in sent
     else:
         assert _PIXEL in sent
 

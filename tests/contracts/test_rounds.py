@@ -24,12 +24,12 @@ _ASKED: Any = {"role": "user", "content": "go"}
     ("messages", "fault"),
     [
         ([_ASKED, ("assistant", _USE, _OTHER), ("user", _DONE)], "a call had no result"),
-        ([_ASKED, ("assistant", _USE, _OTHER), ("user", _STOPPED, _DONE)], "another order"),
+        ([_ASKED, ("assistant", _USE, _OTHER), ("user", _STOPPED, _DONE)], "not in the order"),
         ([_ASKED, ("assistant", _USE), ("user", _DONE, _DONE)], "a result had no call"),
         ([_ASKED, ("assistant", _USE)], "a call had no result"),
         ([_ASKED, ("assistant", {"type": "text", "text": "hm"}), ("user", _DONE)], "a result had no call"),
-        ([_ASKED, ("assistant", _USE), ("user", _DONE), ("assistant", _USE), ("user", _DONE)], "one id"),
-        ([_ASKED, ("assistant", _USE, _USE), ("user", _DONE, _DONE)], "one id"),
+        ([_ASKED, ("assistant", _USE), ("user", _DONE), ("assistant", _USE), ("user", _DONE)], "same id"),
+        ([_ASKED, ("assistant", _USE, _USE), ("user", _DONE, _DONE)], "same id"),
         ([_ASKED, ("assistant", _USE), ("user", {"type": "text", "text": "hm"}, _DONE)], "before results"),
     ],
 )

@@ -62,7 +62,7 @@ def test_long_selection_is_cut_and_says_so():
     found = read_selection(selected(FILE, "x" * 100_000, last=3))
     assert found is not None and found.cut
     told = reminder(found, "Neovim")
-    assert len(told) < 5_000 and "(cut here)" in told
+    assert len(told) < 5_000 and "(truncated)" in told
 
 
 def test_text_cannot_end_the_frame_around_it():

@@ -100,7 +100,7 @@ async def test_bridle_finds_the_extension_and_the_selection_goes_with_the_prompt
     ("verdict", "held", "told"),
     [
         ({"kind": "saved", "text": "one\n2\n"}, "one\n2\n", "Changed a.py."),
-        ({"kind": "saved", "text": "one\nTWO\n"}, "one\nTWO\n", "changed this in Visual Studio Code"),
+        ({"kind": "saved", "text": "one\nTWO\n"}, "one\nTWO\n", "edited this change in Visual Studio Code"),
         ({"kind": "rejected"}, "one\ntwo\n", "rejected this change in Visual Studio Code"),
     ],
 )

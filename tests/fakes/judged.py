@@ -11,7 +11,7 @@ from msgspec import Struct
 from bridle.host.background import BackgroundShells, exit_code
 from bridle.host.shell import command_line, shell_environment
 from bridle.permissions.files.protected_names import FILES, FOLDERS
-from bridle.types.sandbox import Refusal, View
+from bridle.types.sandbox import Pattern, Refusal, View
 
 SECRET = "canary-4711-outside"
 KEY = "canary-0815-key"
@@ -46,6 +46,8 @@ class FakeJudged:
         self.shells = BackgroundShells(str(path / "storage"), on_change=lambda _: None)
         self._storage = path / "storage"
         self._count = 0
+        self.unreadable: tuple[Pattern, ...] = ()
+        """What rules keep from being read."""
 
     async def run(
         self,
@@ -86,6 +88,7 @@ class FakeJudged:
             readable=readable,
             protected=(str(self.home / ".claude"),),
             protected_names=FILES | FOLDERS,
+            unreadable=self.unreadable,
         )
 
     def snapshot(self) -> dict[str, bytes | str | None]:

@@ -30,11 +30,14 @@ _UNKNOWN = re.compile(
 _ALTERNATE = re.compile(r"(\x1b\[\?1049[hl])")
 _UNFINISHED = re.compile(r"\x1b(\[[0-?]*[ -/]*|[\]P][^\x07\x1b]*\x1b?)?$")
 _IN_THE_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 _LOOK_AGAIN = 0.2
+_HOLD, _RELEASE = b"\x1b[?2026h", b"\x1b[?2026l"
+"""Around a frame: terminals show nothing of it before it is whole."""
 ANSWERS = {
     "\x1b[?u": b"\x1b[?0u",
     "\x1b[?2026$p": b"\x1b[?2026;2$y",
@@ -218,6 +221,8 @@ class PtyProgram:
         """Every byte that was written."""
         self.is_gone = False
         """Nobody has the terminal open any more."""
+        self._is_drawing = False
+        """A frame has begun and is not whole."""
 
     @classmethod
     def of_function(cls, name: str, *arguments: str, **options: Any) -> Self:
@@ -274,13 +279,13 @@ class PtyProgram:
             asyncio.get_running_loop().remove_writer(self._master)
 
     async def until(self, holds: Callable[[Emulator], object], *, seconds: float = 60) -> None:
-        """Wait until the screen satisfies a condition; the failure shows the screen.
+        """Wait until a whole frame satisfies a condition; the failure shows the screen.
 
         Conditions may look at servers and files too, which change without the screen.
         """
         try:
             async with asyncio.timeout(seconds):
-                while not holds(self.emulator):
+                while self._is_drawing or not holds(self.emulator):
                     self._changed.clear()
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
@@ -327,7 +332,12 @@ class PtyProgram:
         if not data:
             self.is_gone = True
             asyncio.get_running_loop().remove_reader(self._master)
+        fresh = self.output[-len(_HOLD) :] + data
         self.output += data
+        if (begun := fresh.rfind(_HOLD)) != (ended := fresh.rfind(_RELEASE)):
+            self._is_drawing = begun > ended
+        if self.is_gone:
+            self._is_drawing = False
         text = self._decoder.decode(data)
         for question, answer in self._answers.items():
             if question in text:

@@ -5,10 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from bridle.types.block import AssistantMessage
+from bridle.types.permission import Permit
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.services.tasks import Task, Tasks
 from bridle.types.tool import Consultation, ToolContext
 from bridle.types.workspace import Workspace
+
+_NOTHING_ALLOWED = Permit()
 
 
 def make_context(
@@ -23,6 +26,7 @@ def make_context(
     progress: Callable[[str], None] | None = None,
     ask: Callable[[Question], Awaitable[Answer]] | None = None,
     consult: Callable[[Consultation], Awaitable[AssistantMessage]] | None = None,
+    permit: Permit = _NOTHING_ALLOWED,
 ) -> ToolContext:
     """A context whose workspace is `tmp_path`; `env` adds to the environment of the test run."""
     return ToolContext(
@@ -34,6 +38,7 @@ def make_context(
         progress=progress or FakeProgress(),
         ask=ask or _refuse,
         consult=consult or _consult_nobody,
+        permit=permit,
     )
 
 

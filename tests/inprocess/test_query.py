@@ -158,7 +158,6 @@ async def test_answers_in_a_shape_are_handed_out_as_data(tmp_path: Path):
         ({"settings": "/nowhere/x.json"}, ProcessError, "does not exist"),
         ({"extra_args": {"no-such-flag": None}}, ProcessError, "no-such-flag"),
         ({"cwd": "/nowhere/at/all"}, CLIConnectionError, "Working directory does not exist"),
-        ({"add_dirs": ["/nowhere/at/all"]}, ProcessError, "there is no folder"),
         ({"user": "nobody"}, CLIConnectionError, "user"),
     ],
 )
@@ -167,6 +166,13 @@ async def test_what_cannot_be_begun_is_a_typed_error(
 ):
     with pytest.raises(error, match=words):
         await Scene(tmp_path).ask(**options)
+
+
+async def test_a_missing_working_folder_ends_nothing(tmp_path: Path):
+    scene = Scene(tmp_path, says("ok"))
+    messages = await scene.ask(add_dirs=["/nowhere/at/all"])
+    assert [message.result for message in of(messages, ResultMessage)] == ["ok"]
+    assert "/nowhere/at/all" not in str(scene.model.requests)
 
 
 async def test_leaving_the_loop_ends_the_session(tmp_path: Path):

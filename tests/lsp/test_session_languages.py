@@ -81,10 +81,10 @@ async def test_each_question_gets_its_answer_in_words(tmp_path: Path):
             await scene.ask("documentSymbol")
         ).text == "one.x:\nfunction f (line 1)\n  variable inner (line 1)"
         assert (await scene.ask("workspaceSymbol", query="g")).text == "/w.x:\n  1: class g"
-        assert (await scene.ask("goToImplementation")).text == "Nothing was found."
+        assert (await scene.ask("goToImplementation")).text == "No results."
         assert (await scene.ask("prepareCallHierarchy")).text == "one.x:\n  1: function f"
         assert (await scene.ask("incomingCalls")).text == "/c.x:\n  1: function caller"
-        assert (await scene.ask("outgoingCalls")).text == "Nothing was found."
+        assert (await scene.ask("outgoingCalls")).text == "No results."
         assert len(scene.starts()) == 1
         assert scene.heard("workspace/symbol") == [{"query": "g"}]
 

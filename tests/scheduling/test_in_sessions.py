@@ -127,7 +127,7 @@ async def test_prompts_are_listed_and_taken_back(tmp_path: Path):
             }
         ]
     }  # fmt: skip
-    assert "There is no scheduled prompt unknown" in refused
+    assert "Unknown scheduled prompt unknown" in refused
 
 
 async def test_a_wakeup_goes_on_with_the_work_and_is_brought_into_its_range(tmp_path: Path):

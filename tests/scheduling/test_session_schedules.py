@@ -118,7 +118,7 @@ async def test_a_deleted_prompt_does_not_come(session: Session):
     await session.schedules.delete(made.id)
     await session.clock.advance(600)
     assert session.texts == []
-    with pytest.raises(ToolError, match="no scheduled prompt"):
+    with pytest.raises(ToolError, match="Unknown scheduled prompt"):
         await session.schedules.delete(made.id)
 
 
@@ -171,7 +171,7 @@ async def test_a_session_that_ends_with_its_answer_promises_nothing(tmp_path: Pa
 
 
 async def test_without_a_file_nothing_outlives_the_session(session: Session):
-    with pytest.raises(ToolError, match="trusts"):
+    with pytest.raises(ToolError, match="trusted folder"):
         await session.schedules.create("* * * * *", "x", recurring=True, durable=True)
 
 

@@ -174,4 +174,7 @@ def _small_project(folder: Path, mode: int) -> None:
     sample = folder / "examples" / "broken-calculator"
     sample.mkdir(parents=True)
     (sample / "calculator.py").write_text("")
+    extension = folder / "browser" / "extension"
+    extension.mkdir(parents=True)
+    (extension / "manifest.json").write_text("{}\n")
     (folder / "src" / "bridle" / "version.py").write_text('__version__ = "0.0.1"\n')

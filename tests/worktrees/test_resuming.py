@@ -77,7 +77,7 @@ async def test_a_tree_that_is_gone_is_said_and_the_conversation_goes_on(tmp_path
         _git(program.project, "worktree", "remove", "--force", ".claude/worktrees/side")
         again = await program.run("-p", "go on", "--continue", *_FLAGS)
     assert (again.code, _cwd(again)) == (0, str(program.project))
-    assert "The conversation was in a work tree" in again.err
+    assert "The conversation was in a worktree. It continues in" in again.err
 
 
 async def test_a_fork_does_not_take_the_tree_along(tmp_path: Path):
