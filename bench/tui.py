@@ -4,11 +4,15 @@
 """
 
 import asyncio
+import json
 import os
+import select
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +22,9 @@ from tests.fakes.terminal import PtyProgram
 
 _RUNS = 15
 _KEYS = 40
+_LETTERS = "".join(map(chr, range(0x100, 0x100 + 2 * _KEYS)))
+"""In nothing else that is written."""
+_BETWEEN_KEYS = 0.017
 _DELTAS = 20_000
 _PROMPT = "\u276f"
 _READY = "? for keys"
@@ -25,6 +32,7 @@ _BUDGETS = {
     "painted": "2.5x bare Python",
     "first prompt": "250 ms and 3x bare Python",
     "ready": "250 ms",
+    "echo at rest": "2 ms",
     "echo": "2 ms",
     "deltas": "2 s CPU",
     "memory": "35 MB",
@@ -34,6 +42,9 @@ _BUDGETS = {
 _BRIDLE = [str(Path(sys.executable).with_name("bridle"))]
 """Started as users do: a program that is forked for tests would have everything imported."""
 _BARE = f"import time; print({_PROMPT!r}, flush=True); time.sleep(60)"
+_BARE_ECHO = (
+    f"import os, tty; tty.setraw(0); os.write(1, {_PROMPT!r}.encode())\nwhile 1: os.write(1, os.read(0, 99))"
+)
 _CLEARS = (b"\x1b[2J", b"\x1b[3J", b"\x1b[H\x1b[J")
 _NOTHING = f"printf {_PROMPT}; exec sleep 60"
 
@@ -103,20 +114,83 @@ async def _memory() -> None:
 
 
 async def _echo() -> None:
-    """Type while an answer streams, and see how long each key takes to appear."""
+    """Type at rest and while an answer streams, and see how long each key takes to be written.
+
+    A program that only writes what it reads is typed into between: a busy machine makes it wait as well.
+    """
     text = "Some **words** of a long answer, with `code` and more.\n\n" * 4_000
-    async with _Session([step(text, piece=12, write=1_200, pause=0.01)]) as terminal:
-        terminal.type("go\r")
+    script = [step("Hello."), step(text, piece=12, write=1_200, pause=0.01)]
+    bare = _TimedTerminal([sys.executable, "-c", _BARE_ECHO])
+    async with _served(script) as url, _typed_into(url) as terminal, bare:
+        await bare.until_text(_PROMPT)
+        terminal.type("hello\r")
+        await terminal.until_text("Hello.")
+        _tell_echo("echo at rest", *_echoes(_LETTERS[:_KEYS], bare, terminal))
+        terminal.type("\x15go\r")
         await terminal.until_text("long answer")
-        took: list[float] = []
-        typed = ""
-        for number in range(_KEYS):
-            typed += chr(ord("a") + number % 26)
-            began = time.perf_counter()
-            terminal.type(typed[-1])
-            await terminal.until(lambda screen, wanted=f"\u276f {typed}": wanted in screen.rows)
-            took.append(time.perf_counter() - began)
-        _say("echo", f"{statistics.median(took) * 1000:.1f} ms median, {max(took) * 1000:.0f} ms at most")
+        _tell_echo("echo", *_echoes(_LETTERS[_KEYS:], bare, terminal))
+
+
+def _echoes(letters: str, *terminals: "_TimedTerminal") -> list[list[float]]:
+    """The seconds for each letter in each terminal, in turns."""
+    took: list[list[float]] = [[] for _ in terminals]
+    for letter in letters:
+        for terminal, times in zip(terminals, took, strict=True):
+            times.append(terminal.echo(letter))
+    return took
+
+
+def _tell_echo(name: str, bare: list[float], took: list[float]) -> None:
+    middle, least = statistics.median(took) * 1000, statistics.median(bare) * 1000
+    _say(name, f"{middle:.1f} ms median, {max(took) * 1000:.0f} ms at most; a bare Python {least:.1f} ms")
+
+
+@asynccontextmanager
+async def _served(script: Script) -> AsyncGenerator[str]:
+    """A server in a process of its own: its work is not counted as the program's."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(script, file)
+        file.flush()
+        argv = [sys.executable, "-m", "tests.fakes.messages_server", "--script", file.name]
+        server = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
+        try:
+            assert server.stdout is not None
+            port = int(await server.stdout.readline())
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.kill()
+            await server.wait()
+
+
+@asynccontextmanager
+async def _typed_into(url: str) -> AsyncGenerator["_TimedTerminal"]:
+    with tempfile.TemporaryDirectory() as folder:
+        program = _program(Path(folder), url)
+        async with _TimedTerminal(_BRIDLE, env=program.env, cwd=program.project) as terminal:
+            await terminal.until_text(_READY)
+            yield terminal
+
+
+class _TimedTerminal(PtyProgram):
+    """Looks at the bytes that are written, without the work of drawing them."""
+
+    def echo(self, letter: str) -> float:
+        """Press a key after a while; the seconds until it is written. What is written is not drawn."""
+        self._pass(_BETWEEN_KEYS)
+        began = time.perf_counter()
+        os.write(self._master, letter.encode())
+        written = b""
+        while letter.encode() not in written:
+            select.select([self._master], [], [], 5)
+            written += os.read(self._master, 1 << 16)
+        return time.perf_counter() - began
+
+    def _pass(self, seconds: float) -> None:
+        """Read what is written meanwhile."""
+        until = time.perf_counter() + seconds
+        while (left := until - time.perf_counter()) > 0:
+            if select.select([self._master], [], [], left)[0]:
+                os.read(self._master, 1 << 16)
 
 
 async def _deltas() -> None:
@@ -160,9 +234,11 @@ class _Session:
 
 
 def _program(folder: Path, url: str | None) -> Program:
-    program = Program(folder, url or "http://127.0.0.1:9", CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION="0")
+    program = Program(
+        folder, url or "http://127.0.0.1:9", CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION="0", BRIDLE_TITLES="0"
+    )
     program.env["BRIDLE_TRUST_FOLDER"] = str(program.project)
-    program.env.pop("PYTHONDONTWRITEBYTECODE", None)
+    program.env["PYTHONDONTWRITEBYTECODE"] = ""  # Users have compiled modules.
     return program
 
 

@@ -47,6 +47,7 @@ LOCKS = (
     Lock("release", groups=("release",)),
     Lock("older-sdk", groups=("older-sdk",), has_dependencies=False),
     Lock("real-model", groups=("real-model",), has_dependencies=False),
+    Lock("speech", groups=("speech",), has_dependencies=False),
 )
 
 

@@ -25,7 +25,11 @@ _NAMED = {
     "blue": (97, 175, 239), "magenta": (198, 120, 221), "cyan": (86, 182, 194), "white": (220, 223, 228),
 }  # fmt: skip
 
-_QUIET = {"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "0", "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+_QUIET = {
+    "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "0",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "BRIDLE_TITLES": "0",
+}
 
 Play = Callable[[PtyProgram], Awaitable[None]]
 
