@@ -113,7 +113,9 @@ async def test_no_command_shows_a_closed_file(judged: FakeJudged, level: Literal
 
 
 @pytest.mark.parametrize("level", ["read", "edit"])
-@pytest.mark.parametrize("command", ["cat .env", "sort < link", "grep -r canary . | head -1", "cat keys/*"])
+@pytest.mark.parametrize(
+    "command", ["cat .env", "sort < link", "cat other-name", "grep -r canary . | head -1", "cat keys/*"]
+)
 async def test_a_refused_reading_is_told_with_the_file(
     judged: FakeJudged, command: str, level: Literal["read", "edit"]
 ):

@@ -29,6 +29,7 @@ def complaint_about(said: str, seen: VisiblePaths, *, command: str, cwd: str, fa
             continue
         for path in _paths(line[0], cwd):
             if not seen.shows(path) and os.access(path, os.R_OK):
+                path = seen.closed_name(path)
                 return Refusal(deed=f"read {path}", call="output", path=path)
             if seen.shows(path) and not seen.runs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
                 return Refusal(deed=f"run {path}", call="output", path=path)

@@ -115,6 +115,13 @@ class VisiblePaths(Struct, frozen=True):
         """Whether a program may be started."""
         return bool(self._rights(path) & RUN & ~SEE)
 
+    def closed_name(self, path: str) -> str:
+        """The path of the same file that a rule names: its other names are closed with it."""
+        if self.closed is None or self.closed.covers(path):
+            return path
+        named = (each for each in self.closed_paths or () if self.closed.covers(each))
+        return next((each for each in named if _is_same_file(each, path)), path)
+
     def _closes(self, path: str) -> bool:
         if self.closed is not None and self.closed.covers(path):
             return True
@@ -184,6 +191,13 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def _within(path: str, folder: str) -> bool:
