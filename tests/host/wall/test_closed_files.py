@@ -36,6 +36,7 @@ def _lay_out(judged: FakeJudged) -> None:
     (project / "chain").symlink_to("link")
     (project / "folder").symlink_to("secrets")
     os.link(project / ".env", project / "other-name")
+    os.link(project / "keys" / "one.pem", project / "another-name")
     root = str(project)
     judged.unreadable = (
         (root, ("**", ".env")),
@@ -60,6 +61,7 @@ READING = [
     "cat sub/up/one.pem sub/up/more/two.pem",
     "cat folder/a/b.txt",
     "cat other-name",
+    "cat another-name",
     "cat '[x] y.key'",
     "cat \"$PWD/.env\"",
     "cat /proc/self/cwd/.env",

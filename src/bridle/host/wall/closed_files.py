@@ -32,6 +32,7 @@ class ClosedFiles:
         self._spares_git = False
         self.literal = tuple(_literal(patterns))
         """Paths that rules name without stars, whether they are there or not."""
+        self._present = self.literal
 
     def covers(self, path: str) -> bool:
         """Whether a rule keeps the file at an absolute path from being read."""
@@ -43,13 +44,19 @@ class ClosedFiles:
         made._spares_git = True
         return made
 
+    def with_present(self, paths: tuple[str, ...]) -> "ClosedFiles":
+        """The same, with the closed files that there are: other names of them are closed with them."""
+        made = copy(self)
+        made._present = tuple(dict.fromkeys((*self.literal, *filter(self.covers, paths))))
+        return made
+
     def refuse(self, path: str, facts: os.stat_result | None = None) -> None:
         """Raises ClosedFile for what rules close, under any name that links on disk give it."""
         if self.covers(path):
             raise ClosedFile(path)
         facts = facts or _facts(path)
         if facts is not None and facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode):
-            other = next((each for each in self.literal if _is_same(each, facts)), None)
+            other = next((each for each in self._present if _is_same(each, facts)), None)
             if other is not None:
                 raise ClosedFile(other)
 

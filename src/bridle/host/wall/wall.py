@@ -94,7 +94,7 @@ class Wall:
             rules,
             bounds,
             outputs=outputs,
-            readings=ReadOpenings(closed, free),
+            readings=ReadOpenings(closed.with_present(seen.closed_paths or ()), free),
             read_rules=read_rules if landlock else None,
         )
 
