@@ -29,8 +29,8 @@ def complaint_about(said: str, seen: VisiblePaths, *, command: str, cwd: str, fa
             continue
         for path in _paths(line[0], cwd):
             if not seen.shows(path) and os.access(path, os.R_OK):
-                path = seen.closed_name(path)
-                return Refusal(deed=f"read {path}", call="output", path=path)
+                named = seen.closed_name(path)
+                return Refusal(deed=f"read {named}", call="output", path=named)
             if seen.shows(path) and not seen.runs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
                 return Refusal(deed=f"run {path}", call="output", path=path)
     return None
