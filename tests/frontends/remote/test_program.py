@@ -10,6 +10,7 @@ import pytest
 from bridle.frontends.tui.render.status import Status, status_line
 from bridle.frontends.tui.style.text import text_of
 from tests.fakes.host import FakeHost
+from tests.fakes.jobs import background
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program
@@ -63,6 +64,25 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
         await terminal.until(lambda screen: "shared" not in screen.text.splitlines()[-1])
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and client.token in _text(path)]
     assert kept == []
+
+
+async def test_the_key_of_a_background_session_is_shown_on_request_and_is_in_no_file(tmp_path: Path):
+    async with background(tmp_path, [step("Hello there.")]) as bridle:
+        job = await bridle.start("--remote-control", "desk", "say hello")
+        await eventually(lambda: f"run: bridle remote show {job}" in bridle.home.shown(job))
+        shown = await bridle.run("remote", "show", job)
+        assert shown.code == 0, shown.err
+        client = _client(shown.out)
+        await client.shared_session()
+        kept = [path for path in tmp_path.rglob("*") if path.is_file() and client.token in _text(path)]
+        assert kept == []
+        assert client.token not in (await bridle.run("logs", job)).out
+        await bridle.run("stop", job)
+        over = await bridle.run("remote", "show", job)
+        assert (over.code, over.out) == (1, "") and "has ended" in over.err
+        quiet = await bridle.start("--exec", "read line")
+        private = await bridle.run("remote", "show", quiet)
+        assert private.code == 1 and "is not shared" in private.err
 
 
 async def test_the_sign_stays_under_a_status_line_of_the_users_own(tmp_path: Path):

@@ -14,7 +14,9 @@ _READ = 64 * 1024
 class HolderConnection:
     """Reports the state of the session, and learns when a terminal attaches."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, job: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.job = job
+        """The id of the job."""
         self._reader = reader
         self._writer = writer
         self.on_paint: Callable[[], None] = lambda: None
@@ -33,7 +35,7 @@ class HolderConnection:
             reader, writer = await asyncio.open_unix_connection(facts["socket"])
         except OSError:
             return None
-        connection = cls(reader, writer)
+        connection = cls(facts["id"], reader, writer)
         connection.handed = facts.get("shells") or ()
         connection.has_agreed = facts.get("agreed") is True
         connection._send(protocol.frame(protocol.INSIDE))
@@ -52,6 +54,10 @@ class HolderConnection:
 
         take_over(self.handed, workspace)
         self.tell({"shells": None})
+
+    def keep_address(self, text: str) -> None:
+        """Let the holder hand out where the session is shared, which its record must not hold."""
+        self._send(protocol.frame(protocol.ADDRESS, text.encode()))
 
     def detach(self) -> None:
         """Detach every terminal; the session continues."""

@@ -5,10 +5,13 @@ import sys
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from bridle.cli.background.job_lookup import find_job, is_live
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.remote_sessions import Remote, Remotes
 from bridle.frontends.remote.access import letter_token
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.launcher import JobError
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 
@@ -47,6 +50,35 @@ def remove_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
         hint = did_you_mean(name, remotes.all()) or "; list them with: bridle remote list"
         raise UsageError(f"unknown session {name!r}{hint}")
     return tell(f"Removed {name}.")
+
+
+def show_address(given: ParsedArguments, env: Mapping[str, str]) -> int:
+    """Print where a background session is shared, with its key.
+
+    Raises:
+        JobError: there is no such session, it has ended, or it is not shared.
+    """
+    _, facts = find_job(given.one("id"), env)
+    if not is_live(facts):
+        raise JobError(f"{facts['id']} has ended: start it again with bridle respawn {facts['id']}")
+    address = _address_of(facts)
+    if not address:
+        raise JobError(f"{facts['id']} is not shared: attach to it and run /remote-control")
+    return tell(address)
+
+
+def _address_of(facts: records.Facts) -> str:
+    frames = protocol.Frames()
+    try:
+        with protocol.connect(facts["socket"]) as connection:
+            connection.sendall(protocol.frame(protocol.ADDRESS))
+            while data := connection.recv(64 * 1024):
+                for kind, payload in frames.feed(data):
+                    if kind == protocol.ADDRESS:
+                        return payload.decode()
+    except (OSError, protocol.Broken) as error:
+        raise JobError(f"can't ask {facts['id']} for its address: {error}") from error
+    return ""
 
 
 def read_address(text: str) -> Remote:

@@ -168,6 +168,10 @@ SESSIONS = (
             ),
             Subcommand("list", "List sessions and check that they answer", "remote.verbs:list_remotes"),
             Subcommand(
+                "show", "Print the address of a shared background session", "remote.verbs:show_address",
+                arguments=(_JOB,), examples=("bridle remote show 3f2a",),
+            ),
+            Subcommand(
                 "remove", "Remove a session", "remote.verbs:remove_remote", aliases=("rm",),
                 arguments=(Argument("name", "its name"),),
             ),

@@ -5,10 +5,12 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridle.cli.background.holder_connection import HolderConnection
 from bridle.cli.background.listed_session import ListedSession
 from bridle.cli.say import say
 from bridle.cli.start import Start
@@ -205,12 +207,14 @@ class _TerminalRun:
         setup, session = begun.setup, begun.session
         reporter = None if self._listed is None else self._listed.reporter
         view = self._view = SessionView(app, setup, session, warn=self._warn, reporter=reporter)
+        holder = None if self._listed is None else self._listed.holder
         listener = self._listener = SessionListener(
             setup,
             session,
             view.channel,
             here="the terminal",
             show=self._show,
+            hand_over=None if holder is None else partial(_keep_address, holder),
             answered=view.channel.note_answer,
             on_change=app.redraw,
         )
@@ -318,6 +322,12 @@ class _TerminalRun:
         """Put something on the screen and nowhere else."""
         if self._chat is not None:
             self._chat.tell(text, "info")
+
+
+def _keep_address(holder: HolderConnection, address: str) -> str:
+    """Give an address to the holder of a background session; returns how to see it."""
+    holder.keep_address(address)
+    return f"run: bridle remote show {holder.job}"
 
 
 def _take_over(frame: FirstFrame, app: App) -> bytes:

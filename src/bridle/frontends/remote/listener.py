@@ -32,12 +32,16 @@ class SessionListener:
         here: str,
         origin: Origin = TYPED,
         show: Callable[[str], None],
+        hand_over: Callable[[str], str] | None = None,
         answered: Callable[[Question, Answer], None] = lambda _, __: None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._setup = setup
         self._session = session
         self._show = show
+        self._hand_over = hand_over
+        """Takes the address with its key where the screen is recorded, and returns how to see it."""
+        self._shown_address = ""
         self._on_change = on_change
         self._attended: Server | None = None
         self._listening: tuple[RemoteServer, LocalSession] | None = None
@@ -69,6 +73,8 @@ class SessionListener:
         except OSError as error:
             raise UsageError(f"Nothing can listen on {host}:{port}: {error.strerror or error}.") from error
         self._listening = server, local
+        whole = f"{server.address or ''}#{self._key}"
+        self._shown_address = whole if self._hand_over is None else self._hand_over(whole)
         env[_ID] = local.shared_session.id
         self.channel.share(local)
 
@@ -77,6 +83,8 @@ class SessionListener:
             return
         self.channel.share(None)
         (server, local), self._listening, self._key = self._listening, None, ""
+        if self._hand_over is not None:
+            self._hand_over("")
         local.shared_session.finish("The session is not shared any more.")
         self._setup.env.pop(_ID, None)
         await server.close()
@@ -87,7 +95,7 @@ class SessionListener:
 
     @property
     def address_with_key(self) -> str:
-        return f"{self.address or ''}#{self._key}"
+        return self._shown_address
 
     @property
     def people(self) -> Sequence[str]:

@@ -59,6 +59,7 @@ class Holder:
         self._stop_at: float | None = None
         self._stopped = False
         self._shown = OutputLog(folder)
+        self._address = b""
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -135,6 +136,10 @@ class Holder:
             caller.is_watching = True
         elif kind == protocol.STATE and caller.is_inside:
             self._report(protocol.read_message(payload))
+        elif kind == protocol.ADDRESS and caller.is_inside:
+            self._address = payload
+        elif kind == protocol.ADDRESS:
+            caller.send(protocol.frame(protocol.ADDRESS, self._address))
         elif kind == protocol.LEAVE and caller.is_inside:
             for each in list(self._callers.values()):
                 if each.is_attached:

@@ -27,7 +27,9 @@ class RemoteListener(Protocol):
         ...
 
     @property
-    def address_with_key(self) -> str: ...
+    def address_with_key(self) -> str:
+        """What to open; where the screen is recorded, how to see that."""
+        ...
 
     @property
     def people(self) -> Sequence[str]:
