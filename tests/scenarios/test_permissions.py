@@ -536,3 +536,27 @@ async def test_every_tool_passes_the_gate_before_it_runs(tmp_path: Path, name: s
 def test_commands_that_only_read_may_run_beside_others(command: str, expected: bool):
     call = Call(id="c", name="Bash", input={"command": command})
     assert prepare_call(BuiltinToolbox(CATALOG).find("Bash"), call) == (call, expected)
+
+
+async def test_a_call_that_the_user_refused_is_not_asked_again_until_the_user_says_something(tmp_path: Path):
+    recorder = Recorder()
+    channel = Answering(Refused(message="not yet", stands=True), Permitted())
+    session = make_session(mode="default")
+    commands = "git push", "git push", "make"
+    steps = [*(says(bash(each)) for each in commands), says("ok"), says(bash("git push")), says("ok")]
+    runtime = make_runtime(tmp_path, steps, recorder.tool, channel=channel)
+
+    first = await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
+
+    assert [question.input["command"] for question in channel.asked] == ["git push", "make"]
+    assert [denial.tool_input["command"] for denial in first.denials] == ["git push", "git push"]
+    told = [event.result["content"] for event in channel.events if isinstance(event, ToolFinished)]
+    assert told[:2] == [
+        "not yet",
+        "The user has refused this call before and was not asked again. not yet",
+    ]
+
+    await run_turn(session, Prompt(content="do push now", origin=TYPED), runtime)
+
+    assert [question.input["command"] for question in channel.asked] == ["git push", "make", "git push"]
+    assert recorder.inputs == ["make", "git push"]

@@ -32,6 +32,8 @@ async def take_arrivals(turn: Turn) -> None:
         if not prompt.meta and turn.session.entrypoint != "cli":
             turn.session.note_taken("remove", prompt.content)
         turn.folded.append(prompt)
+        if prompt.origin.is_person:
+            turn.runtime.workspace.refused_calls.clear()
         if said.block is not None:
             continue
         await turn.runtime.records.begin_prompt(_record(turn, whole, said))

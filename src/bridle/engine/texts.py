@@ -13,6 +13,9 @@ CALL_REFUSED_BECAUSE = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected, and they said: "
 )
 """Followed by what they said."""
+
+REFUSED_BEFORE = "The user has refused this call before and was not asked again. "
+"""Before what they said then."""
 CALL_INTERRUPTED = "The user interrupted this call before it finished; it may have taken partial effect."
 COMMAND_CANCELLED = "Not run: an earlier shell command in the same message failed. Call it again if needed."
 CALL_STOPPED = "Not run: the user stopped the turn before this call started."

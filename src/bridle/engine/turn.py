@@ -76,6 +76,8 @@ class Turn:
 
     def begin(self) -> None:
         """Notify what waits for turns that one begins."""
+        if self.session.agent_id is None and self.prompt.origin.is_person:
+            self.runtime.workspace.refused_calls.clear()
         self.runtime.asking.shape.begin()
         for feature in self.runtime.features.at("begin_turn"):
             feature.begin_turn(self)

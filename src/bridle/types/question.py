@@ -98,6 +98,8 @@ class Refused(Struct, frozen=True, kw_only=True, tag="refused"):
     interrupt: bool = False
     by_person: bool = True
     """False when no one could be asked."""
+    stands: bool = False
+    """The same call is not asked about again until the user sends another prompt."""
     origin: Origin | None = None
     """Who gave the answer; None where that is not known."""
 

@@ -102,6 +102,8 @@ class Workspace:
         """Where it began before it moved to a work tree: rules that are anchored there still hold."""
         self.stopped_commands: dict[str, str] = {}
         """Commands that tried more than they were judged to do, and what that was: they are asked about."""
+        self.refused_calls: dict[str, str] = {}
+        """Calls that a person refused since the last prompt, and what the model was told."""
         self.worktree: EnteredWorktree | None = None
         """The work tree that the session has moved to."""
 

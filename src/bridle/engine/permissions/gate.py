@@ -13,7 +13,7 @@ from bridle.engine.calls.parsing import parse_input
 from bridle.engine.hooks.call_hooks import fire_permission_denied
 from bridle.engine.permissions.grants import grant
 from bridle.engine.permissions.questions import answer_to
-from bridle.engine.texts import MAY_RETRY
+from bridle.engine.texts import MAY_RETRY, REFUSED_BEFORE
 from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
 from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
@@ -117,6 +117,10 @@ def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
 async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> AllowedCall:
     """Ask about the call; what is approved is this input, or the one in the answer."""
     call, doubt = asked.call, _with_hook_reason(doubt, asked.case.hook)
+    refused_calls, key = turn.runtime.workspace.refused_calls, _key(call)
+    if (said := refused_calls.get(key)) is not None:
+        turn.denials.append(Denial(tool.name, call.id, call.input))
+        raise CallDenied(f"{REFUSED_BEFORE}{said}", by_person=True)
     answer = await answer_to(call, tool, turn, doubt)
     if isinstance(answer, Permitted | Refused):
         note_answer(turn.session, call.id, tool.name, answer)
@@ -129,6 +133,8 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             await _turn_away(call, tool, turn, denied, no_approver=answer.message)
         case Refused():
             turn.denials.append(Denial(tool.name, call.id, call.input))
+            if answer.stands:
+                refused_calls[key] = answer.message
             if answer.interrupt:
                 turn.stopped_by = answer.message
             raise CallDenied(answer.message, by_person=True)
@@ -136,6 +142,11 @@ async def _ask(asked: AllowedCall, tool: Tool, turn: Turn, doubt: Ask) -> Allowe
             raise ToolError(
                 f"{tool.name} was not run: the answer to the permission question has the wrong type."
             )
+
+
+def _key(call: Call) -> str:
+    """What two calls with the same tool and input share."""
+    return f"{call.name} {msgspec.json.encode(call.input, order='deterministic').decode()}"
 
 
 def _with_hook_reason(doubt: Ask, hook: Decision | None) -> Ask:

@@ -130,6 +130,7 @@ def _workspace(lead: Runtime, work: Assignment) -> Workspace:
     start = before.start if work.place is None else work.place.path
     workspace = Workspace(start, tasks=lambda: before.tasks, extra_roots=before.roots[1:])
     workspace.cwd = cwd
+    workspace.refused_calls = before.refused_calls
     workspace.origins = before.origins if start == before.start else (*before.origins, before.start)
     if work.place is None:
         for path, state in reversed(before.files.newest()):

@@ -131,8 +131,8 @@ def test_a_rule_that_cannot_be_read_is_not_kept():
 
 
 def test_a_call_is_refused_with_and_without_a_reason():
-    assert _press(bash("ls"), b"\x1b") == Refused(message=CALL_REFUSED, interrupt=True)
-    assert _press(bash("ls"), "n") == Refused(message=CALL_REFUSED, interrupt=True)
+    assert _press(bash("ls"), b"\x1b") == Refused(message=CALL_REFUSED, interrupt=True, stands=True)
+    assert _press(bash("ls"), "n") == Refused(message=CALL_REFUSED, interrupt=True, stands=True)
     refused = _press(bash("ls"), "3use find\r")
     assert isinstance(refused, Refused)
     assert "use find" in refused.message and not refused.interrupt

@@ -90,7 +90,7 @@ class PermissionDialog:
         if self.panel.scroll(key):
             return None
         if name in ("escape", "ctrl+c") or action == "confirm:no":
-            return Closed(Refused(message=CALL_REFUSED, interrupt=True))
+            return Closed(Refused(message=CALL_REFUSED, interrupt=True, stands=True))
         if action == "confirm:yes" and name != "enter":
             return self._reply(menu.choices[0], "")
         if action in EXPLAIN.actions or (menu.is_typing and name == "ctrl+e"):
@@ -190,8 +190,8 @@ class PermissionDialog:
             case _:
                 said = text.strip()[:_MOST_SAID]
                 if not said:
-                    return Closed(Refused(message=CALL_REFUSED, interrupt=True))
-                return Closed(Refused(message=f"{CALL_REFUSED_BECAUSE}{said}"))
+                    return Closed(Refused(message=CALL_REFUSED, interrupt=True, stands=True))
+                return Closed(Refused(message=f"{CALL_REFUSED_BECAUSE}{said}", stands=True))
 
     def _always(self, text: str) -> Closed[Reply] | None:
         try:
