@@ -21,13 +21,23 @@ NO = says('{"ok": false, "reason": "the tests do not run"}')
 YES = says('{"ok": true}')
 
 
+def _given(kind: str, verdict: Any, **input: Any) -> Any:
+    """A verdict as a model gives it: an agent must use the tool for it."""
+    return verdict if kind == "prompt" else says(calls("StructuredOutput", **input))
+
+
 def _settings(event: str, kind: str, **more: Any) -> dict[str, Any]:
     return {event: [{"hooks": [{"type": kind, "prompt": "Is all done? $ARGUMENTS", **more}]}]}
 
 
 @pytest.mark.parametrize("kind", ["prompt", "agent"])
 async def test_model_may_keep_the_turn_going(tmp_path: Path, kind: str):
-    script = [says("Done."), NO, says("Fixed."), YES]
+    script = [
+        says("Done."),
+        _given(kind, NO, ok=False, reason="the tests do not run"),
+        says("Fixed."),
+        _given(kind, YES, ok=True),
+    ]
     async with hooked(tmp_path, script, settings=_settings("Stop", kind)) as session:
         outcome = await session.prompt()
     assert outcome.text == "Fixed." and "the tests do not run" in session.said_to_model(2)
@@ -76,13 +86,13 @@ async def test_no_model_is_asked_once_the_money_is_gone(tmp_path: Path):
 async def test_agent_looks_at_files_before_it_judges(tmp_path: Path):
     (tmp_path / "CHANGELOG.md").write_text("nothing yet\n")
     look = says(calls("Read", file_path=str(tmp_path / "CHANGELOG.md")))
-    no = says('{"ok": false, "reason": "the changelog is empty"}')
-    script = [says("Done."), look, no, says("Written."), YES]
+    no = says(calls("StructuredOutput", ok=False, reason="the changelog is empty"))
+    script = [says("Done."), look, no, says("Written."), _given("agent", YES, ok=True)]
     async with hooked(tmp_path, script, READ, BASH, settings=_settings("Stop", "agent")) as session:
         outcome = await session.prompt()
     assert outcome.text == "Written."
     first, second = requests(session.runtime)[1:3]
-    assert [tool["name"] for tool in first.tools] == ["Read"]
+    assert [tool["name"] for tool in first.tools] == ["Read", "StructuredOutput"]
     assert "nothing yet" in msgspec.json.encode(second.messages).decode()
     assert "the changelog is empty" in session.said_to_model(3)
     # What the agent did is neither in the conversation nor on the channel.
@@ -125,3 +135,21 @@ async def test_agents_of_the_session_take_over_where_there_are_some(tmp_path: Pa
     ) as session:
         outcome = await session.prompt()
     assert outcome.text == "Done." and session.notices == []
+
+
+async def test_agent_that_answers_in_words_is_told_to_use_the_tool_and_then_taken_at_its_word(tmp_path: Path):
+    wrong = says(calls("StructuredOutput", ok="maybe"))
+    script = [
+        says("Done."),
+        says("Looks fine to me."),
+        wrong,
+        NO,
+        says("Fixed."),
+        _given("agent", YES, ok=True),
+    ]
+    async with hooked(tmp_path, script, settings=_settings("Stop", "agent")) as session:
+        outcome = await session.prompt()
+    assert outcome.text == "Fixed."
+    assert "Call StructuredOutput with it now" in session.said_to_model(2)
+    assert "does not match the JSON schema" in session.said_to_model(3)
+    assert "the tests do not run" in session.said_to_model(4)

@@ -1,6 +1,6 @@
 """Hooks that a model judges: one question for a prompt hook, a little agent for an agent hook."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -38,6 +38,18 @@ class RunAgent(Protocol):
     """Runs a bounded agent with read-only tools that need no approval; returns its last message."""
 
     async def __call__(self, prompt: str, *, system: str, model: str | None, timeout: float) -> str: ...
+
+
+VERDICT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "ok": {"type": "boolean"},
+        "reason": {"type": "string"},
+        "impossible": {"type": "boolean"},
+    },
+    "required": ["ok"],
+}
+"""The schema of a verdict, for a model that gives it with a tool."""
 
 
 class Verdict(Struct, frozen=True):

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from bridle.engine.loop import run_turn
-from bridle.engine.null_parts import ANY_SHAPE
 from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.side_calls import consult_beside
-from bridle.hooks.model_hooks import AskModel, RunAgent
+from bridle.engine.structured_output import NAME, AnswerShape
+from bridle.hooks.model_hooks import VERDICT, AskModel, RunAgent
 from bridle.permissions.rules import parse
 from bridle.tools.catalog import CATALOG
+from bridle.tools.toolbox import JoinedToolbox
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, text_block, text_of
 from bridle.types.errors import ToolError
@@ -26,6 +27,7 @@ from bridle.types.workspace import Workspace
 _LOOKING = frozenset(listing.name for listing in CATALOG if listing.traits.kind in LOOKS_AT_FILES)
 _MOST_STEPS = 50
 _VERDICT_TOKENS = 1024
+_CALL = f"Give that object as the input of {NAME}, once."
 _REPEAT = "No one can approve that here. Answer with what you can read."
 
 
@@ -56,8 +58,10 @@ def run_inspector(
         own.swap(
             model=_named(runtime, model, resolve), mode="dontAsk", rules=(*session.state.rules, *allowed)
         )
+        shape = AnswerShape(VERDICT)
+        confined = _confined(runtime, f"{system} {_CALL}", shape)
         async with asyncio.timeout(timeout):
-            outcome = await run_turn(own, Prompt(content=prompt, origin=HOOK), _confined(runtime, system))
+            outcome = await run_turn(own, Prompt(content=prompt, origin=HOOK), confined)
         if outcome.is_error:
             raise ToolError("; ".join(outcome.errors) or outcome.text)
         return outcome.text
@@ -69,19 +73,19 @@ def _named(runtime: Runtime, model: str | None, resolve: Resolve) -> str:
     return runtime.asking.small_model if model is None else resolve(model)
 
 
-def _confined(runtime: Runtime, system: str) -> Runtime:
+def _confined(runtime: Runtime, system: str, shape: AnswerShape) -> Runtime:
     workspace = Workspace(
         runtime.workspace.cwd, tasks=lambda: runtime.workspace.tasks, extra_roots=runtime.workspace.roots
     )
     return runtime.replaced(
         channel=_Silence(),
         workspace=workspace,
-        toolbox=_ReadingTools(runtime.toolbox),
+        toolbox=JoinedToolbox(_ReadingTools(runtime.toolbox), lambda: shape.tools),
         briefing=_Orders(system),
         hooks=NoHooks(),
         gate=runtime.gate.without_persistence(),
         records=runtime.records.without_checkpoints(),
-        asking=runtime.asking.in_shape(ANY_SHAPE),
+        asking=runtime.asking.in_shape(shape),
         host=runtime.host.without_arrivals(),
         limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=runtime.limits.max_budget_usd),
         features=runtime.features.for_hook_agent(),
