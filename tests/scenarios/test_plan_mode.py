@@ -185,15 +185,16 @@ async def test_a_refusal_to_plan_leaves_the_mode_as_it_is(tmp_path: Path):
     assert session.state.mode == "default"
 
 
-async def test_there_is_nothing_to_hand_in_without_a_plan(tmp_path: Path):
+async def test_without_a_plan_the_user_is_asked_whether_to_leave_plan_mode(tmp_path: Path):
     channel = Planner()
     session, runtime, _ = _scene(tmp_path, [says(calls("ExitPlanMode")), says("Oh.")], channel)
     session.swap(mode="plan")
 
     await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
-    assert not channel.shown
-    assert "no plan yet" in str(channel.of(ToolFinished)[0].result["content"])
+    assert [question.input.get("plan") for question in channel.shown] == [None]
+    assert "agreed to leave plan mode without a plan" in str(channel.of(ToolFinished)[0].result["content"])
+    assert session.state.mode != "plan"
 
 
 async def test_reminders_are_full_once_then_short_and_say_when_planning_has_ended(tmp_path: Path):

@@ -32,8 +32,6 @@ def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:
     # An approval that chooses the next mode comes with the plan and has ended plan mode already.
     if not planning.active and input.plan is None:
         raise ToolError("Plan mode is not on; continue with the work.")
-    if planning.read() is None:
-        raise ToolError(f"There is no plan yet: write it to {planning.path} first.")
 
 
 @tool("ExitPlanMode", ExitPlanModeInput, parallel=lambda _: False, check=_check, max_result_chars=None)
@@ -46,6 +44,12 @@ async def exit_plan_mode(input: ExitPlanModeInput, ctx: ToolContext) -> ToolOutp
         plan = input.plan.strip()[:_LARGEST]
         _save(plan, planning)
     mode = await planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
+    if not plan:
+        return ToolOutput(
+            content=f"The user agreed to leave plan mode without a plan. You may make changes now (mode {mode}).",
+            data={"plan": None, "filePath": planning.path, "isAgent": False,
+                  "planMode": "# Plan mode has ended"},
+        )  # fmt: skip
     how = "with changes" if edited else "as it is"
     text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
     return ToolOutput(

@@ -89,7 +89,9 @@ class PlanModeFeature(Feature):
         return PlanModeFeature(self._folder)
 
     def _path(self, turn: "Turn") -> str:
-        return self.path_of(turn.session.id)
+        """The plan's file; an agent has one of its own."""
+        path, agent = self.path_of(turn.session.id), turn.session.agent_id
+        return path if agent is None else f"{path.removesuffix('.md')}-agent-{agent}.md"
 
 
 SESSION_PLAN: Service[PlanModeFeature] = Service("session_plan", missing="This session has no plan mode.")

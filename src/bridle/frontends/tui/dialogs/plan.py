@@ -49,7 +49,8 @@ class PlanDialog:
         choices = _choices(may_bypass=may_bypass, used=used) if self.plan else _PLAIN
         menu = Menu([each for each in choices if self._begins_anew or each.value != "clear_and_start"])
         whose = "" if question.asker is None else f"{one_line(question.asker)}: "
-        self.panel = Panel(f"{whose}Approve this plan?", self._body, menu, color="plan")
+        title = "Approve this plan?" if self.plan else "Leave plan mode without a plan?"
+        self.panel = Panel(f"{whose}{title}", self._body, menu, color="plan")
 
     @property
     def contexts(self) -> tuple[str, ...]:
