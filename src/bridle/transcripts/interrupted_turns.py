@@ -18,7 +18,7 @@ _NO_WORK = ("[Request interrupted by user", "<bash-", "<local-command-", "<comma
 
 def continuing_prompt(session: Session, env: Mapping[str, str], *, now: float) -> str | None:
     """What to say to a model whose turn was cut off, where the user wants such turns continued."""
-    if not is_on(env, _RESUME) or not session.entries or not _ends_midway(session):
+    if not is_on(env, _RESUME) or not session.entries or not ends_midway(session):
         return None
     limit = env.get(_MAX_AGE, "").strip()
     if limit.isdecimal() and (now - _time_of(session.entries[-1])) * 1000 > int(limit):
@@ -26,7 +26,8 @@ def continuing_prompt(session: Session, env: Mapping[str, str], *, now: float) -
     return env.get(_PROMPT, "").strip() or _USUAL_PROMPT
 
 
-def _ends_midway(session: Session) -> bool:
+def ends_midway(session: Session) -> bool:
+    """Whether the last prompt has no whole answer, and nobody stopped it."""
     for entry in reversed(session.entries):
         if entry["type"] == "assistant":
             return any(block["type"] == "tool_use" for block in entry["message"]["content"])

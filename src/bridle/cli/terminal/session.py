@@ -297,6 +297,8 @@ class _TerminalRun:
             chat.tell(text, "warning")
         if text := setup.options.prompt.strip():
             chat.submit(Draft(text, text, {}))
+        elif session.entries:
+            chat.offer_rest()
         if setup.options.draft:
             chat.input.editor.set(setup.options.draft)
 

@@ -28,8 +28,9 @@ from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.terminal.keys import Answer, Focus, Key
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
+from bridle.types.origin import PROGRAM
 from bridle.types.services.voice import VOICE
-from bridle.types.turn import Outcome
+from bridle.types.turn import Outcome, Prompt
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
@@ -225,6 +226,17 @@ class Chat:
 
         self._app.spawn(load())
 
+    def offer_rest(self) -> None:
+        """Offer to continue the last turn, if its program was ended; the variable for that does it at once."""
+        from bridle.transcripts.interrupted_turns import continuing_prompt, ends_midway
+
+        session = self._talk.session
+        if (words := continuing_prompt(session, self._talk.env, now=time.time())) is not None:
+            self._talk.server.submit(Prompt(content=words, origin=PROGRAM, meta=True))
+        elif session.entries and ends_midway(session):
+            self._suggestion = "Continue where you left off"
+            self.tell("The last turn was cut off. Press Enter to continue it.", "info")
+
     def renamed(self, title: str, /) -> None:
         self._title = title
         if self._parts.titles_from_names:
@@ -246,6 +258,8 @@ class Chat:
         title = words.get(event.trigger, "another conversation")
         edge: Line = (Span(f"── {title} ──", MUTED),)
         self._live.say([edge])
+        if event.trigger == "resume":
+            self.offer_rest()
 
     def _act(self, action: str | None, again: str) -> bool:
         """Do what an action asks of the conversation; False when it is one of the input's."""
