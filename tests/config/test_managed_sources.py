@@ -3,6 +3,8 @@
 import asyncio
 import json
 import plistlib
+import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from bridle.commands.queries.managed_settings import managed_checks
 from bridle.config.load import Config, load
 from bridle.config.managed.remote_policy import remote_settings
 from bridle.config.schema import RemotePolicy
+from bridle.config.sources import Inputs, places, read
+from bridle.host.paths import device_policies
 from bridle.providers.connect import provider_for
 from bridle.types.errors import ConfigError
 from tests.config.folders import Folders
@@ -24,6 +28,83 @@ def _load(folders: Folders, *lists: Path) -> Config:
         cwd=str(folders.project), env=folders.env, flag=None, setting_sources=None,
         managed_dir=str(folders.managed), device=tuple(map(str, lists)),
     )  # fmt: skip
+
+
+class FakeRegistry:
+    """The functions of `winreg` that are used, over values in a dictionary."""
+
+    HKEY_LOCAL_MACHINE, HKEY_CURRENT_USER, REG_SZ, REG_EXPAND_SZ, REG_BINARY = "HKLM", "HKCU", 1, 2, 3
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+        self.opened: list[str] = []
+
+    def OpenKey(self, hive: str, key: str) -> Any:
+        if hive not in self._values:
+            raise FileNotFoundError(2, "no such key")
+        self.opened.append(f"{hive}\\{key}")
+        return nullcontext(hive)
+
+    def QueryValueEx(self, hive: str, name: str) -> tuple[Any, int]:
+        assert name == "Settings"
+        if isinstance(value := self._values[hive], OSError):
+            raise value
+        return value, self.REG_SZ if isinstance(value, str) else self.REG_BINARY
+
+
+def _from_registry(folders: Folders, registry: FakeRegistry) -> Config:
+    return load(
+        cwd=str(folders.project), env=folders.env, flag=None, setting_sources=None,
+        managed_dir=str(folders.managed), device=device_policies("win32", {}), registry=registry,
+    )  # fmt: skip
+
+
+def test_the_registry_of_windows_counts_before_managed_files(tmp_path: Path):
+    folders = Folders(tmp_path)
+    folders.write(managed={"model": "of-the-file"}, user={"model": "of-the-user"})
+    registry = FakeRegistry(HKLM='{"model": "of-the-machine"}', HKCU='{"model": "of-the-hive"}')
+    assert _from_registry(folders, registry).settings.model == "of-the-machine"
+    assert registry.opened == ["HKLM\\SOFTWARE\\Policies\\ClaudeCode"]
+    merged = FakeRegistry(HKLM='{"language": "fr", "managedSourcesBehavior" : "merge"}')
+    settings = _from_registry(folders, merged).settings
+    assert (settings.model, settings.language) == ("of-the-file", "fr")
+
+
+def test_the_part_of_the_registry_that_users_write_counts_last(tmp_path: Path):
+    folders = Folders(tmp_path)
+    folders.write(user={"model": "of-the-user"})
+    registry = FakeRegistry(HKCU='{"model": "of-the-hive"}')
+    assert _from_registry(folders, registry).settings.model == "of-the-hive"
+    folders.write(managed={"language": "fr"})
+    assert _from_registry(folders, registry).settings.model == "of-the-user"
+
+
+@table("value", ["nonsense", "[1]", b"\x00", PermissionError(13, "no access"), "x" * 3_000_000])
+def test_a_broken_value_of_the_registry_is_reported(value: Any):
+    with tempfile.TemporaryDirectory() as folder:
+        config = _from_registry(Folders(Path(folder)), FakeRegistry(HKLM=value))
+        assert [problem.file for problem in config.problems] == ["HKLM\\SOFTWARE\\Policies\\ClaudeCode"]
+
+
+def test_managed_files_of_windows_count_in_wsl_where_the_administrator_says_so(tmp_path: Path):
+    folders = Folders(tmp_path)
+    folders.write(managed={"model": "of-linux"})
+    windows = tmp_path / "windows"
+    windows.mkdir()
+
+    def model(env: dict[str, str], **values: Any) -> str | None:
+        (windows / "managed-settings.json").write_text(json.dumps(values), encoding="utf-8")
+        inputs = Inputs(
+            home=str(folders.home), cwd=str(folders.project), flag=None, setting_sources=None,
+            managed_dir=str(folders.managed), windows_dir=str(windows), env=env,
+        )  # fmt: skip
+        layers = [layer for place in places(inputs) if (layer := read(place)[0]) is not None]
+        return layers[-1].values.get("model")
+
+    wsl = {"WSL_DISTRO_NAME": "Debian"}
+    assert model(wsl, model="of-windows") == "of-linux"
+    assert model({}, model="of-windows", wslInheritsWindowsSettings=True) == "of-linux"
+    assert model(wsl, model="of-windows", wslInheritsWindowsSettings=True) == "of-windows"
 
 
 def _plist(path: Path, **values: Any) -> Path:
@@ -58,8 +139,6 @@ def test_managed_files_count_beside_device_management_that_says_so(tmp_path: Pat
     ],
 )
 def test_a_broken_property_list_is_reported(data: bytes):
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         folders = Folders(Path(folder))
         path = Path(folder) / "a.plist"

@@ -63,6 +63,10 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         return _dispatch(take_over(argv[1:]), env, None)
     if verb == "--ripgrep":
         _become_ripgrep(argv[1:], env)
+    if verb == "--dump-system-prompt":
+        from bridle.cli.verbs.prompt_cost import print_system_prompt
+
+        return print_system_prompt(argv[1:], env)
     if verb in _LATER:
         raise UsageError(f"'bridle {verb}' is not part of this version of bridle")
     if verb.startswith(("cc://", "cc+unix://")):

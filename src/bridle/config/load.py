@@ -76,6 +76,7 @@ def load(
     trusted: bool | None = None,
     parent: str | None = None,
     device: tuple[str, ...] | None = None,
+    registry: Any = None,
 ) -> Config:
     """Read, check and merge all settings; what is wrong is left out and reported in `problems`.
 
@@ -96,6 +97,7 @@ def load(
         parent=parent,
         env=env,
         device=paths.device_policies(sys.platform, env) if device is None else device,
+        registry=registry,
     )
     if trusted is None:
         return _load(

@@ -332,7 +332,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("policyHelper.path", MANAGED, "config/policy_helper", "Its absolute path"),
     Setting("policyHelper.timeoutMs", MANAGED, "config/policy_helper", "Timeout", default=10_000),
     Setting("policyHelper.refreshIntervalMs", MANAGED, "config/policy_helper", "Refresh interval; runs once if 0 or unset"),
-    Setting("wslInheritsWindowsSettings", MANAGED, "", "Read the Windows policy in WSL", default=False, no_effect="bridle does not read the policies of Windows"),
+    Setting("wslInheritsWindowsSettings", MANAGED, "config/sources", "In WSL, managed files of Windows count over those of Linux", default=False),
 )
 
 PREFERENCES: tuple[Setting, ...] = (

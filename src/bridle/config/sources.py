@@ -15,6 +15,7 @@ from bridle.types.errors import ConfigError
 Source = Literal["userSettings", "projectSettings", "localSettings", "flagSettings", "policySettings"]
 
 LARGEST = 2 * 1024 * 1024
+_INHERITS = "wslInheritsWindowsSettings"
 INLINE = "--settings"
 """Stands for the path of settings that were written on the command line."""
 
@@ -51,12 +52,16 @@ class Inputs(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     """The environment, for a helper of the administrator."""
     device: tuple[str, ...] = ()
-    """Property lists of device management, the most special last."""
+    """Property lists of device management and keys of the registry, the most special last."""
+    windows_dir: str = "/mnt/c/Program Files/ClaudeCode"
+    """The folder of managed files of Windows, as WSL shows it."""
+    registry: Any = None
+    """What has the functions of `winreg`; None for the module itself."""
 
 
 def places(inputs: Inputs) -> tuple[SettingsFile, ...]:
     """Every file that may hold settings, lowest first, whether it exists or not."""
-    managed = _under_device(inputs.device, _managed_places(inputs.managed_dir))
+    managed = _under_device(inputs, [*_managed_places(inputs.managed_dir), *_windows_places(inputs)])
     found = [*_own_places(inputs), *_flag_place(inputs), *_parent_place(inputs, managed), *managed]
     # In the home directory the user's file and the project's are one, and it is the user's.
     first: dict[str, SettingsFile] = {}
@@ -68,7 +73,11 @@ def places(inputs: Inputs) -> tuple[SettingsFile, ...]:
 def watched(inputs: Inputs) -> tuple[str, ...]:
     """The paths whose change may change the settings."""
     files = [place.path for place in places(inputs) if place.inline is None]
-    return (*files, *inputs.device, os.path.join(inputs.managed_dir, "managed-settings.d"))
+    return (
+        *files,
+        *(path for path in inputs.device if os.path.isabs(path)),
+        os.path.join(inputs.managed_dir, "managed-settings.d"),
+    )
 
 
 def read(place: SettingsFile) -> tuple[Layer | None, Problem | None]:
@@ -138,16 +147,38 @@ def _managed_places(folder: str) -> list[SettingsFile]:
     return [SettingsFile("policySettings", path) for path in paths]
 
 
-def _under_device(device: tuple[str, ...], files: list[SettingsFile]) -> list[SettingsFile]:
-    """Device management comes first, and alone unless it says that files count beside it."""
-    lists = [path for path in device if os.path.exists(path)]
-    if not lists:
-        return files
-    from bridle.config.managed.property_list import read_property_list  # Few machines are managed.
+def _windows_places(inputs: Inputs) -> list[SettingsFile]:
+    """In WSL the managed files of Windows, where one of them or of ours says that they count."""
+    if not inputs.env.get("WSL_DISTRO_NAME"):
+        return []
+    theirs = _managed_places(inputs.windows_dir)
+    layers = (read(place)[0] for place in (*_managed_places(inputs.managed_dir), *theirs))
+    wanted = any(layer is not None and layer.values.get(_INHERITS) is True for layer in layers)
+    return theirs if wanted else []
 
-    found = [SettingsFile("policySettings", path, read_property_list(path)) for path in lists]
-    merges = any('"managedSourcesBehavior":"merge"' in (each.inline or "") for each in found)
+
+def _under_device(inputs: Inputs, files: list[SettingsFile]) -> list[SettingsFile]:
+    """Device management comes first, and alone unless it says that files count beside it."""
+    places = [path for path in inputs.device if not os.path.isabs(path) or os.path.exists(path)]
+    if not places:
+        return files
+    # Few machines are managed.
+    from bridle.config.managed.property_list import read_property_list
+    from bridle.config.managed.registry import USER, is_registry, read_registry
+
+    found: list[SettingsFile] = []
+    for place in places:
+        if place == USER and (found or any(os.path.exists(each.path) for each in files)):
+            continue
+        text = read_registry(place, inputs.registry) if is_registry(place) else read_property_list(place)
+        if text is not None:
+            found.append(SettingsFile("policySettings", place, text))
+    merges = not found or any('"managedSourcesBehavior":"merge"' in _compact(each.inline) for each in found)
     return [*files, *found] if merges else found
+
+
+def _compact(text: str | None) -> str:
+    return "".join((text or "").split())
 
 
 def _unreadable(error: OSError) -> str:

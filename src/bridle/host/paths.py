@@ -74,6 +74,8 @@ def managed_dir(platform: str) -> str:
 
 def device_policies(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Where device management keeps its settings on a `sys.platform`, the most special last."""
+    if platform == "win32":
+        return tuple(f"{hive}\\SOFTWARE\\Policies\\ClaudeCode" for hive in ("HKLM", "HKCU"))
     if platform != "darwin":
         return ()
     folder, name = "/Library/Managed Preferences", "com.anthropic.claudecode.plist"

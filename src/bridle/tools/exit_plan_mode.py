@@ -46,7 +46,8 @@ async def exit_plan_mode(input: ExitPlanModeInput, ctx: ToolContext) -> ToolOutp
     mode = await planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
     if not plan:
         return ToolOutput(
-            content=f"The user agreed to leave plan mode without a plan. You may make changes now (mode {mode}).",
+            content="The user agreed to leave plan mode without a plan. You may make changes now "
+            f"(mode {mode}).",
             data={"plan": None, "filePath": planning.path, "isAgent": False,
                   "planMode": "# Plan mode has ended"},
         )  # fmt: skip

@@ -27,7 +27,7 @@ def continuing_prompt(session: Session, env: Mapping[str, str], *, now: float) -
 
 
 def ends_midway(session: Session) -> bool:
-    """Whether the last prompt has no whole answer, and nobody stopped it."""
+    """Whether the last prompt has no whole answer, and no one stopped it."""
     for entry in reversed(session.entries):
         if entry["type"] == "assistant":
             return any(block["type"] == "tool_use" for block in entry["message"]["content"])

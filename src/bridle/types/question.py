@@ -99,7 +99,7 @@ class Refused(Struct, frozen=True, kw_only=True, tag="refused"):
     by_person: bool = True
     """False when no one could be asked."""
     stands: bool = False
-    """The same call is not asked about again until the user sends another prompt."""
+    """Do not ask about this call again before the next prompt of the user."""
     origin: Origin | None = None
     """Who gave the answer; None where that is not known."""
 

@@ -103,7 +103,7 @@ class Workspace:
         self.stopped_commands: dict[str, str] = {}
         """Commands that tried more than they were judged to do, and what that was: they are asked about."""
         self.refused_calls: dict[str, str] = {}
-        """Calls that a person refused since the last prompt, and what the model was told."""
+        """Calls that a person refused since the last prompt, each with the answer."""
         self.worktree: EnteredWorktree | None = None
         """The work tree that the session has moved to."""
 

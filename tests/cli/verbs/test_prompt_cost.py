@@ -88,3 +88,11 @@ async def test_hooks_of_the_user_do_not_run(tmp_path: Path):
     (program.home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
     done = await program.run("debug", "prompt")
     assert done.code == 0 and not (tmp_path / "ran").exists()
+
+
+async def test_the_system_prompt_can_be_printed_without_sending_it(tmp_path: Path):
+    program = Program(tmp_path, "http://127.0.0.1:9")
+    done = await program.run("--dump-system-prompt", "-p", "--append-system-prompt", "Be kind.")
+    assert done.code == 0 and done.out.startswith("You are bridle") and done.out.endswith("Be kind.\n")
+    wrong = await program.run("--dump-system-prompt", "--nope")
+    assert wrong.code == 1 and "--nope" in wrong.err and wrong.err.count("\n") == 1

@@ -67,12 +67,33 @@ def run_prompt(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return say(_table(cost))
 
 
+def print_system_prompt(flags: Sequence[str], env: Mapping[str, str]) -> int:
+    """Print the system prompt of a session with these flags, and return the exit code.
+
+    Raises:
+        UsageError: a flag is wrong.
+        ConfigError: the settings cannot be used.
+    """
+    kind = "print" if "-p" in flags or "--print" in flags else "terminal"
+    body, _ = asyncio.run(_request_of(kind, flags, env))
+    blocks: list[dict[str, Any]] = msgspec.json.decode(body).get("system") or []
+    return say("\n\n".join(str(block.get("text", "")) for block in blocks) + "\n")
+
+
 async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str]) -> Cost:
     """What the first request of a session costs that is begun with these flags.
 
     Raises:
         UsageError: there is no such mode or agent.
     """
+    body, files = await _request_of(mode, flags, env)
+    return taken_apart(body, mode=mode, files=files)
+
+
+async def _request_of(
+    mode: str, flags: Sequence[str], env: Mapping[str, str]
+) -> tuple[bytes, Mapping[str, str]]:
+    """The body of the first request, and the memory files in it."""
     kind, _, agent = mode.partition(":")
     if kind not in _MODES or (agent and kind != "agent"):
         raise UsageError(f"--mode: {mode!r} is none of print, terminal, agent and agent:TYPE")
@@ -94,7 +115,7 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     if kind == "agent" and len(provider.bodies) < 3:
         raise UsageError(f"--mode: there is no agent {agent!r} here")
     files = {file.path: file.text for file in briefing.files} if isinstance(briefing, SessionBriefing) else {}
-    return taken_apart(provider.bodies[wanted], mode=mode, files=files)
+    return provider.bodies[wanted], files
 
 
 def taken_apart(body: bytes, *, mode: str, files: Mapping[str, str]) -> Cost:

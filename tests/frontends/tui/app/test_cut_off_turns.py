@@ -37,7 +37,13 @@ async def test_enter_continues_a_turn_that_was_cut_off(tmp_path: Path):
 
 async def test_with_the_variable_it_continues_by_itself(tmp_path: Path):
     await _cut_off(tmp_path)
-    on = {"CLAUDE_CODE_RESUME_INTERRUPTED_TURN": "1", "CLAUDE_CODE_RESUME_PROMPT": "Go on, please."}
-    async with bridle(tmp_path, [step("Three files.")], "--resume", _ID, **on) as terminal:
+    async with bridle(
+        tmp_path,
+        [step("Three files.")],
+        "--resume",
+        _ID,
+        CLAUDE_CODE_RESUME_INTERRUPTED_TURN="1",
+        CLAUDE_CODE_RESUME_PROMPT="Go on, please.",
+    ) as terminal:
         await terminal.until_text("Three files.")
         assert "Go on, please." in json.dumps(terminal.asked[0]["messages"])

@@ -227,7 +227,7 @@ class Chat:
         self._app.spawn(load())
 
     def offer_rest(self) -> None:
-        """Offer to continue the last turn, if its program was ended; the variable for that does it at once."""
+        """Offer to continue a turn that was cut off; the variable for that does it at once."""
         from bridle.transcripts.interrupted_turns import continuing_prompt, ends_midway
 
         session = self._talk.session
