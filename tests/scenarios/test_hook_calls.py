@@ -251,6 +251,8 @@ async def test_hook_may_let_the_model_try_again_what_a_model_refused(tmp_path: P
     (told,) = session.told
     assert (told["tool_name"], told["tool_use_id"], told["reason"]) == ("Work", "call-1", "looks risky")
     assert ("allows you to retry this call" in session.said_to_model()) is said
+    rows = [entry for entry in session.session.entries if entry.get("subtype") == "permission_retry"]
+    assert [row.get("content") for row in rows] == (["Work may be tried again."] if said else [])
 
 
 async def test_denial_by_a_rule_is_nothing_to_argue_about(tmp_path: Path):

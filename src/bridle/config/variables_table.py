@@ -436,6 +436,7 @@ VARIABLES: tuple[Variable, ...] = (
     # Further variables
     Variable("BRIDLE_AGENT_ID", "text", "leases/leases", "Set for commands: the agent name"),
     Variable("BRIDLE_AGENT_SUMMARY_SECONDS", "number", "frontends/stdio/host_program", "Interval of agent progress summaries"),
+    Variable("BRIDLE_API_METRICS", "switch", "engine/turn", "A row about the speed of the model after each turn at the terminal, in the transcript"),
     Variable("BRIDLE_AWAY_SECONDS", "number", "side_work/feature", "Idle time before a summary"),
     Variable("BRIDLE_STARTUP_FILES", "switch", "features/startup_files/feature", "0: commands get nothing of your start-up files"),
     Variable("BRIDLE_BACKGROUND_WORK", "switch", "features/context", "0: no model requests between turns"),

@@ -1,6 +1,7 @@
 """What one turn has added up to so far."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -17,6 +18,9 @@ from bridle.types.ids import new_uuid
 from bridle.types.permission import Rule
 from bridle.types.turn import Denial, Outcome, Prompt, ResultSubtype, TurnReason
 from bridle.types.usage import ModelSpend, Usage
+from bridle.types.variables import is_on
+
+_METRICS = "BRIDLE_API_METRICS"
 
 
 class Ending(Struct, frozen=True):
@@ -87,6 +91,20 @@ class Turn:
         took = round((self.runtime.clock() - self.began) * 1000)
         counts = {"durationMs": took, "messageCount": len(self.session.entries), "isMeta": False}
         self.session.say_system("turn_duration", fields=counts)
+        if is_on(self.runtime.env, _METRICS):
+            self.session.say_system("api_metrics", fields=self._metrics(took))
+
+    def _metrics(self, took: int) -> Mapping[str, Any]:
+        """How long the model and the tools took, and how fast the model wrote."""
+        seconds = self.api_seconds_without_retries
+        return {
+            "ttftMs": self.ttft_ms,
+            "otps": round(self.usage.output / seconds, 1) if seconds else None,
+            "turnDurationMs": took,
+            "apiDurationMs": round(self.api_seconds * 1000),
+            "steps": self.steps,
+            "isMeta": False,
+        }
 
     def _sized(self, model: str, spend: ModelSpend) -> ModelSpend:
         """What a model has cost; a transcript does not tell how much it can read and write."""

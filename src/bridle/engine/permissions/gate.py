@@ -208,6 +208,12 @@ async def _turn_away(
         )
     )
     if denied.reason_type == "classifier" and await fire_permission_denied(call, tool, turn, denied):
+        words = [str(call.input.get("command", tool.name))]
+        turn.session.say_system(
+            "permission_retry",
+            content=f"{tool.name} may be tried again.",
+            fields={"commands": words, "level": "info"},
+        )
         text = f"{text} {MAY_RETRY}"
     raise CallDenied(note + text)
 

@@ -47,3 +47,14 @@ async def test_with_the_variable_it_continues_by_itself(tmp_path: Path):
     ) as terminal:
         await terminal.until_text("Three files.")
         assert "Go on, please." in json.dumps(terminal.asked[0]["messages"])
+
+
+async def test_a_row_about_the_speed_of_the_model_is_kept_on_request(tmp_path: Path):
+    async with bridle(tmp_path, [step("Hello.")], BRIDLE_API_METRICS="1") as terminal:
+        await terminal.ready()
+        await terminal.say("hi")
+        await terminal.until_text("● Hello.")
+        await eventually(lambda: '"api_metrics"' in terminal.program.transcripts()[0].read_text())
+        rows = map(json.loads, terminal.program.transcripts()[0].read_text().splitlines())
+        (row,) = [each for each in rows if each.get("subtype") == "api_metrics"]
+        assert row["steps"] == 1 and row["turnDurationMs"] >= row["apiDurationMs"] >= 0
