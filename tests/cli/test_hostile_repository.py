@@ -16,6 +16,7 @@ import pytest
 
 import bridle
 from bridle.cli import bytecode
+from tests.fakes.http_server import listening
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
 
@@ -76,19 +77,13 @@ async def hostile_repository(folder: Path) -> AsyncGenerator[Hostile, None]:
         visits.append(repr(await reader.read(200)))
         writer.close()
 
-    evil = await asyncio.start_server(visited, "127.0.0.1", 0)
-    place = Hostile(
-        folder / "project",
-        folder / "home",
-        folder / "outside",
-        folder / "marks",
-        evil.sockets[0].getsockname()[1],
-        visits,
-    )
-    for each in (place.project, place.home, place.outside, place.marks):
-        each.mkdir()
-    _plant(place)
-    async with evil:
+    async with listening(visited) as port:
+        place = Hostile(
+            folder / "project", folder / "home", folder / "outside", folder / "marks", port, visits
+        )
+        for each in (place.project, place.home, place.outside, place.marks):
+            each.mkdir()
+        _plant(place)
         yield place
 
 

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import ssl
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, Self
+
+from bridle.host.socket_server import Serve, SocketServer, serve_tcp
 
 
 class Heard(NamedTuple):
@@ -39,15 +41,12 @@ class Wire(NamedTuple):
             await self.reader.read()
 
 
-_ROUNDS = 10
-
-
 class HttpServer:
     """Listens on 127.0.0.1, keeps every request, and ends all connections when it is left."""
 
     def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: SocketServer | None = None
         self.requests: list[Heard] = []
         self.connections = 0
         self.arrived = asyncio.Event()
@@ -74,45 +73,26 @@ class HttpServer:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls, limit=2**24)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await serve_tcp(self._accept, "127.0.0.1", 0, limit=2**24, tls=self._tls)
+        self.port = self._server.port
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        # A connection that was just accepted takes some rounds of the loop until its task is there.
-        for _round in range(_ROUNDS):
-            await asyncio.sleep(0)
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._server.wait_closed()
+        if self._server is not None:
+            await self._server.close()
         # A transport that was told to close is closed when the loop comes round again.
         await asyncio.sleep(0)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A task of our own: one that the stream makes for a coroutine counts as a fault when it is cancelled.
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        task = asyncio.create_task(self._serve(Wire(reader, writer), self.connections))
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    async def _serve(self, wire: Wire, number: int) -> None:
         try:
-            await self.serve(wire, number)
+            await self.serve(Wire(reader, writer), self.connections)
         except (OSError, asyncio.IncompleteReadError):
             self.hung_up.set()
         finally:
-            wire.writer.transport.abort()
+            writer.transport.abort()
             with suppress(OSError):
-                await wire.writer.wait_closed()
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            words = {"message": "The fake server has a defect", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(words)
+                await writer.wait_closed()
 
 
 async def receive(reader: asyncio.StreamReader, *, connection: int = 1) -> Heard | None:
@@ -127,6 +107,16 @@ async def receive(reader: asyncio.StreamReader, *, connection: int = 1) -> Heard
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
     return Heard(method, path, headers, raw, connection)
+
+
+@asynccontextmanager
+async def listening(serve: Serve) -> AsyncGenerator[int]:
+    """Answers every connection with a function of the test; yields the port."""
+    server = await serve_tcp(serve, "127.0.0.1", 0)
+    try:
+        yield server.port
+    finally:
+        await server.close()
 
 
 def head(status: int | str, headers: Mapping[str, str]) -> bytes:

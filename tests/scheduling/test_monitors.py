@@ -1,7 +1,7 @@
 """Monitors: lines as events, not too many of them, and nothing left behind."""
 
-import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,12 +177,9 @@ async def test_a_web_socket_that_nobody_answers_is_an_error(watching: Watching, 
 
 
 @pytest.fixture
-async def unused_port() -> int:
-    server = await asyncio.start_server(lambda _, __: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return port
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 def _throttle(times: Sequence[float]) -> tuple[Throttle, list[float]]:

@@ -53,12 +53,13 @@ async def _open(folder: Path, member: MemberProcess) -> AsyncGenerator[str]:
         forget=lambda member: None,
         keep=lambda card: None,
     )
-    server = await listen(str(folder / "s"), leader.attend)
+    server = listen(str(folder / "s"), leader.attend)
     try:
         yield str(folder / "s")
     finally:
-        server.close()
+        server.stop()
         await leader.close()
+        await server.close()
 
 
 async def _say_hello(path: str, agent_id: str = "a1") -> ToMember | None:

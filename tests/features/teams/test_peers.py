@@ -12,6 +12,7 @@ import pytest
 
 from bridle.features.teams.peers import PeerSocket, live_sessions, send_to_session, send_to_socket
 from bridle.features.teams.received import MOST_A_MINUTE, MessageRate, announcement
+from bridle.host.socket_server import serve_unix
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from bridle.types.services.messages import AgentMessage
@@ -125,11 +126,11 @@ async def _foreign(path: str) -> AsyncGenerator[list[bytes]]:
         writer.write(b'{"ok":true}\n')
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, path)
+    server = serve_unix(serve, path)
     try:
         yield received
     finally:
-        server.close()
+        await server.close()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.types.errors import ConfigError
+from tests.fakes.http_server import listening
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.proxy import FakeProxy
 from tests.fakes.virtual_time import virtual_time
@@ -42,9 +43,8 @@ async def raw_server(answer: bytes, *, close: bool = True) -> AsyncGenerator[str
             writer.close()
             await writer.wait_closed()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 async def test_a_response_has_its_status_its_headers_and_its_body():

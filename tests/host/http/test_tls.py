@@ -11,6 +11,7 @@ import pytest
 from bridle.host.http.client import HttpClient, HttpFault, Request
 from bridle.host.http.tls import client_context
 from bridle.types.errors import ConfigError
+from tests.fakes.http_server import listening
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.proxy import FakeProxy
 
@@ -101,10 +102,9 @@ async def test_plain_http_where_tls_is_expected_is_a_fault():
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
-    async with server:
+    async with listening(greet) as port:
         with pytest.raises(HttpFault) as caught:
-            await status(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", {})
+            await status(f"https://127.0.0.1:{port}", {})
     assert caught.value.reason == "tls"
 
 

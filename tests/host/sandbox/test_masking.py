@@ -20,6 +20,7 @@ from bridle.host.sandbox.masking.settings import (
 )
 from bridle.host.sandbox.policy import Network, Policy
 from tests.fakes.confined import FakePlace
+from tests.fakes.http_server import listening
 from tests.fakes.tls_server import FakeTlsServer
 
 _REAL = "real/secret+value"
@@ -147,11 +148,9 @@ async def test_what_is_not_encrypted_in_a_tunnel_passes_as_it_is(place: FakePlac
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    place.tls = TlsTerminate()
-    place.open(Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",))))
-    async with server:
+    async with listening(greet) as port:
+        place.tls = TlsTerminate()
+        place.open(Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",))))
         said = await place.run(
             place.person.python, "-I", "-c",
             "import socket\ns = socket.create_connection(('127.0.0.1', 3128), 5)\n"
@@ -171,10 +170,8 @@ async def test_plain_requests_get_real_values_only_when_that_is_allowed(place: F
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    policy = Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",)))
-    async with server:
+    async with listening(serve) as port:
+        policy = Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",)))
         for plaintext in (False, True):
             place.masks = MaskingSettings(variables=(_token(),), plaintext=plaintext)
             place.open(policy)

@@ -8,6 +8,7 @@ import pytest
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.types.question import NetworkQuestion, Permitted
 from tests.fakes.confined import FakePlace
+from tests.fakes.http_server import listening
 from tests.fakes.processes import eventually
 from tests.fakes.proxy import FakeProxy
 
@@ -50,9 +51,8 @@ async def _server() -> AsyncGenerator[int]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    async with listening(serve) as port:
+        yield port
 
 
 async def _fetch(place: FakePlace, url: str) -> str:

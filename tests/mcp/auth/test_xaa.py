@@ -18,6 +18,7 @@ from bridle.mcp.auth.token_requests import JWT_BEARER, TOKEN_EXCHANGE
 from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.mcp.auth.xaa import Provider, enterprise_login
 from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
+from tests.fakes.http_server import listening
 from tests.fakes.mcp_session import connected
 from tests.fakes.oauth_server import FakeBrowser, FakeHouse, FakeIdentityProvider, free_port, jwt
 from tests.fakes.program import Program
@@ -26,6 +27,11 @@ from tests.fakes.program import Program
 def _server(house: FakeHouse) -> Server:
     oauth = OAuthSettings(client_id="by-hand", xaa=True)
     return Server(name="house", config=HttpServer(url=house.url, oauth=oauth), scope="user")
+
+
+def _provider(port: int) -> Provider:
+    address = f"http://127.0.0.1:{port}/token"
+    return Provider(issuer="https://idp.example", client_id="us", token_endpoint=address)
 
 
 def _logins(tmp_path: Path) -> SavedLogins:
@@ -57,14 +63,10 @@ async def test_one_proof_of_the_provider_opens_a_server_without_a_person(tmp_pat
     forms: list[str] = []
     kind = "urn:ietf:params:oauth:token-type:id-jag"
     answers = _exchanges(forms, access_token="the-grant", issued_token_type=kind, token_type="N_A")
-    provider_server = await asyncio.start_server(answers, "127.0.0.1", 0)
-    port = provider_server.sockets[0].getsockname()[1]
-    provider = Provider(
-        issuer="https://idp.example", client_id="us", token_endpoint=f"http://127.0.0.1:{port}/token"
-    )
     logins = _logins(tmp_path)
     logins.save_id_token("https://idp.example", "who-i-am", time.time() + 3600)
-    async with provider_server, FakeHouse() as house, asyncio.timeout(50):
+    async with listening(answers) as port, FakeHouse() as house, asyncio.timeout(50):
+        provider = _provider(port)
         house.know("by-hand", "s3cret", "http://localhost/callback")
         authorizers = Authorizers(_env(tmp_path), logins=logins, provider=provider)
         server = _server(house)
@@ -78,17 +80,12 @@ async def test_one_proof_of_the_provider_opens_a_server_without_a_person(tmp_pat
 async def test_proof_that_the_provider_refuses_is_forgotten(tmp_path: Path):
     forms: list[str] = []
     refuses = _exchanges(forms, status=400, error="invalid_grant")
-    provider_server = await asyncio.start_server(refuses, "127.0.0.1", 0)
-    port = provider_server.sockets[0].getsockname()[1]
-    provider = Provider(
-        issuer="https://idp.example", client_id="us", token_endpoint=f"http://127.0.0.1:{port}/token"
-    )
     logins, wire = _logins(tmp_path), AuthHttp({})
     logins.save_id_token("https://idp.example", "old", time.time() + 3600)
-    async with provider_server, FakeHouse() as house, asyncio.timeout(50):
+    async with listening(refuses) as port, FakeHouse() as house, asyncio.timeout(50):
         account = Account.of(_server(house), logins, _env(tmp_path))
         with pytest.raises(LoginFailed, match="invalid_grant"):
-            await enterprise_login(account, provider, wire=wire, challenge=None, visit=None)
+            await enterprise_login(account, _provider(port), wire=wire, challenge=None, visit=None)
     await wire.close()
     assert logins.id_token("https://idp.example", time.time()) is None
 

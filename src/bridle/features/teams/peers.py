@@ -17,6 +17,7 @@ from bridle.host.files import make_folders, write_atomic
 from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.host.owners import birth, is_alive
 from bridle.host.paths import bridle_dir
+from bridle.host.socket_server import SocketServer, serve_unix
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from bridle.types.services.messages import AgentMessage
@@ -60,7 +61,7 @@ class PeerSocket:
         self._inbound = inbound
         """`refuse` turns every message away, `hold` keeps it for the next turn and begins none."""
         self._token = env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
-        self._server: asyncio.Server | None = None
+        self._server: SocketServer | None = None
         self.path = os.path.abspath(env.get("CLAUDE_CODE_MESSAGING_SOCKET") or socket_path(env, session_id))
 
     async def open(self) -> None:
@@ -74,13 +75,7 @@ class PeerSocket:
         if os.stat(folder).st_uid != os.getuid():
             raise PermissionError(f"{folder} belongs to another user")
         _remove_dead_socket(self.path)
-        # The socket must never be open to others, not even before its rights are set.
-        before = os.umask(0o177)
-        try:
-            self._server = await asyncio.start_unix_server(self._serve, self.path, limit=_LINE)
-        finally:
-            os.umask(before)
-        os.chmod(self.path, 0o600)
+        self._server = serve_unix(self._serve, self.path, limit=_LINE)
         pid = os.getpid()
         card = SessionCard(
             pid=pid,
@@ -92,7 +87,7 @@ class PeerSocket:
 
     async def close(self) -> None:
         if self._server is not None:
-            self._server.close()
+            await self._server.close()
             for path in (self.path, self._card()):
                 try:
                     os.unlink(path)

@@ -23,6 +23,7 @@ from bridle.features.teams.task_set import TaskSet
 from bridle.host.files import make_folders
 from bridle.host.owners import birth, is_alive
 from bridle.host.panes.pane import PaneFault, Panes
+from bridle.host.socket_server import SocketServer
 from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
 from bridle.types.services.messages import AgentMessage
@@ -59,7 +60,7 @@ class MemberProcesses:
         self._choose = choose
         self._launch_for = launch_for
         self._members: dict[str, MemberProcess] = {}
-        self._server: asyncio.Server | None = None
+        self._server: SocketServer | None = None
         self._path = ""
         self._storage = ""
         """The storage folder of the session that started the first member."""
@@ -206,12 +207,14 @@ class MemberProcesses:
         """End all members."""
         await asyncio.gather(*(self.end(agent_id) for agent_id in tuple(self._members)))
         if self._server is not None:
-            self._server.close()
+            self._server.stop()
             try:
                 os.unlink(self._path)
             except FileNotFoundError:
                 pass  # It was removed already.
         await self._socket.close()
+        if self._server is not None:
+            await self._server.close()
         await self._tasks.close()
         if self._panes is not None:
             await self._panes.finish()
@@ -275,9 +278,9 @@ class MemberProcesses:
     async def _listen(self, turn: Turn) -> None:
         async with self._opening:
             if self._server is None:
-                self._server = await self._open_socket(turn)
+                self._server = self._open_socket(turn)
 
-    async def _open_socket(self, turn: Turn) -> asyncio.Server:
+    def _open_socket(self, turn: Turn) -> SocketServer:
         self._path = socket_of(turn.runtime.env, turn.session.id)
         make_folders(os.path.dirname(self._path), private=True)
         if os.stat(os.path.dirname(self._path)).st_uid != os.getuid():
@@ -286,7 +289,7 @@ class MemberProcesses:
             os.unlink(self._path)
         except FileNotFoundError:
             pass  # The usual case; else an earlier process of this session was killed.
-        return await listen(self._path, self._socket.attend)
+        return listen(self._path, self._socket.attend)
 
     def _put_down(self, member: MemberProcess) -> None:
         work = member.work

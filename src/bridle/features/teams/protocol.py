@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bridle.features.teams.peers import peer_of, socket_called
 from bridle.host.jsonlines import BadLine, JsonLines
+from bridle.host.socket_server import SocketServer, serve_unix
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Mode, Rule
 from bridle.types.services.messages import Contact, Delivery
@@ -207,7 +208,7 @@ async def take_up(connection: socket.socket) -> TeamConnection:
     return TeamConnection(*await asyncio.open_unix_connection(sock=connection, limit=_LONGEST_LINE))
 
 
-async def listen(path: str, answer: Callable[[TeamConnection], Awaitable[None]]) -> asyncio.Server:
+def listen(path: str, answer: Callable[[TeamConnection], Awaitable[None]]) -> SocketServer:
     """Let members of this user connect.
 
     Raises:
@@ -221,12 +222,7 @@ async def listen(path: str, answer: Callable[[TeamConnection], Awaitable[None]])
             return
         await answer(TeamConnection(reader, writer))
 
-    # The socket must never be open to others, not even before its rights are set.
-    before = os.umask(0o177)
-    try:
-        return await asyncio.start_unix_server(serve, path, limit=_LONGEST_LINE)
-    finally:
-        os.umask(before)
+    return serve_unix(serve, path, limit=_LONGEST_LINE)
 
 
 def socket_of(env: Mapping[str, str], session_id: str) -> str:

@@ -23,6 +23,7 @@ from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.http import HttpConnection, Request, Timeouts
 from bridle.frontends.remote.shared_session import SharedSession
 from bridle.host.files import read_bytes
+from bridle.host.socket_server import SocketServer, serve_tcp
 
 _MOST_VISITS = 64
 """Connections at a time besides followers."""
@@ -94,7 +95,7 @@ class RemoteServer:
         self._listen = listen
         self._port = port
         self._names = known_names(listen, names)
-        self._server: asyncio.Server | None = None
+        self._server: SocketServer | None = None
         self._visits: set[asyncio.Task[None]] = set()
         self._strangers: dict[asyncio.Task[None], None] = {}
         """Connections that have not shown a key, the oldest first."""
@@ -118,13 +119,13 @@ class RemoteServer:
         Raises:
             OSError: the address cannot be used.
         """
-        self._server = await asyncio.start_server(self._serve, self._listen, self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
+        self._server = await serve_tcp(self._serve, self._listen, self._port)
+        self._port = self._server.port
 
     async def close(self) -> None:
         """Disconnect every client; the key becomes invalid."""
         if self._server is not None:
-            self._server.close()
+            self._server.stop()
         # Those who follow a session that has ended learn so first.
         leaving = [task for task, session in self._following.items() if session.ended is not None]
         if leaving:
@@ -132,6 +133,8 @@ class RemoteServer:
         for connection in tuple(self._visits):
             connection.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
+        if self._server is not None:
+            await self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection, task = HttpConnection(reader, writer, self._timeouts), asyncio.current_task()

@@ -12,6 +12,7 @@ from typing import Any
 from bridle.host.chrome.framing import BadFrame, Frames, read_message, write_message
 from bridle.host.chrome.paths import socket_of
 from bridle.host.jobs.protocol import is_own, listen
+from bridle.host.socket_server import SocketServer
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_chunks
 
@@ -47,7 +48,7 @@ class _Host:
         # Under its name only once it listens: a session takes a socket that refuses for one of the dead.
         starting = f"{self._path}.new"
         try:
-            server = await asyncio.start_unix_server(self._serve, sock=listen(starting, socket.SOCK_STREAM))
+            server = SocketServer(self._serve, (listen(starting, socket.SOCK_STREAM),))
             os.rename(starting, self._path)
         except OSError as error:
             complain(f"{_MARK}cannot listen: {error}")
@@ -55,7 +56,7 @@ class _Host:
         try:
             return await self._follow()
         finally:
-            server.close()
+            await server.close()
             try:
                 os.unlink(self._path)
             except OSError:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
+from bridle.host.socket_server import SocketServer, serve_tcp
 from bridle.mcp.auth.errors import LoginFailed
 
 _PATH = "/callback"
@@ -21,7 +22,7 @@ class Callback:
         self._port = port
         self._fixed = fixed
         """Whether it must be this port, because someone has registered it."""
-        self._server: asyncio.Server | None = None
+        self._server: SocketServer | None = None
         self._visits: set[asyncio.Task[None]] = set()
         self._came: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
@@ -32,20 +33,21 @@ class Callback:
 
     async def __aenter__(self) -> Self:
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port or 0)
+            self._server = await serve_tcp(self._serve, "127.0.0.1", self._port or 0)
         except OSError as error:
             if self._fixed or not self._port:
                 raise LoginFailed(
                     f"The port {self._port or 0} for the login callback is not available: {error.strerror}."
                 ) from error
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self._port = self._server.sockets[0].getsockname()[1]
+            self._server = await serve_tcp(self._serve, "127.0.0.1", 0)
+        self._port = self._server.port
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
-            self._server.close()
-        await asyncio.gather(*self._visits, return_exceptions=True)
+            self._server.stop()
+            await asyncio.gather(*self._visits, return_exceptions=True)
+            await self._server.close()
         if not self._came.done():
             self._came.cancel()
 

@@ -12,6 +12,7 @@ from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.runtime import Runtime
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import bridle_dir
+from bridle.host.socket_server import SocketServer, serve_tcp
 from bridle.mcp.session_snapshot import Snapshot, answer, take_snapshot
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.transcripts.session import Session
@@ -58,8 +59,7 @@ class Automation:
         self._env = env
         self._id = session_id
         self._key = os.urandom(24).hex()
-        self._server: asyncio.Server | None = None
-        self._visits: set[asyncio.Task[None]] = set()
+        self._server: SocketServer | None = None
         self._written = b""
         self._due: asyncio.TimerHandle | None = None
 
@@ -71,9 +71,8 @@ class Automation:
         """
         make_folders(os.path.dirname(state_file(self._env, self._id)), private=True)
         if has_endpoint(self._env):
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-            port = self._server.sockets[0].getsockname()[1]
-            address = Address(f"http://127.0.0.1:{port}", self._key)
+            self._server = await serve_tcp(self._serve, "127.0.0.1", 0)
+            address = Address(f"http://127.0.0.1:{self._server.port}", self._key)
             write_atomic(endpoint_file(self._env, self._id), msgspec.json.encode(address), mode=0o600)
         self.note()
         self._servers.watch(self._note_soon)
@@ -96,10 +95,7 @@ class Automation:
             self._due.cancel()
         self._servers.watch(_nothing)
         if self._server is not None:
-            self._server.close()
-        for visit in self._visits:
-            visit.cancel()
-        await asyncio.gather(*self._visits, return_exceptions=True)
+            await self._server.close()
         for path in (state_file(self._env, self._id), endpoint_file(self._env, self._id)):
             if os.path.exists(path):
                 os.unlink(path)
@@ -109,9 +105,6 @@ class Automation:
         return take_snapshot(self._servers, schemas)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if (task := asyncio.current_task()) is not None:
-            self._visits.add(task)
-            task.add_done_callback(self._visits.discard)
         try:
             status, body = await self._answer(reader)
             data = msgspec.json.encode(body)

@@ -8,9 +8,9 @@ from typing import Annotated, BinaryIO
 
 from msgspec import Meta, Struct
 
-from bridle.host.local_disks import is_small_and_local
 from bridle.host.safe_open import Location
 from bridle.tools.files import text_files, unsaved
+from bridle.tools.files.local_disks import is_small_and_local
 from bridle.tools.files.text_pages import Page, cut_page
 from bridle.tools.notebooks import notebook, views
 from bridle.types.errors import ToolError

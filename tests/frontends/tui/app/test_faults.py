@@ -4,6 +4,7 @@ import asyncio
 import socket
 from pathlib import Path
 
+from tests.fakes.http_server import listening
 from tests.fakes.messages_server import fault, step
 from tests.frontends.tui.app.session import bridle
 
@@ -36,8 +37,8 @@ async def test_a_server_without_tls_is_named_at_once(tmp_path: Path):
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
 
-    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
-        base = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(refuse) as port:
+        base = f"https://127.0.0.1:{port}"
         async with bridle(tmp_path, ANTHROPIC_BASE_URL=base) as terminal:
             await terminal.ready()
             await terminal.say("hello")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.host.local_disks import is_small_and_local
+from bridle.tools.files.local_disks import is_small_and_local
 
 
 def test_only_a_small_regular_file_is_read_at_once(tmp_path: Path):
