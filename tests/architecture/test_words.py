@@ -111,7 +111,7 @@ def _prose(page: Path) -> str:
 
 def _dotted(text: str) -> set[str]:
     found = re.findall(r"(?<![\w/@.-])bridle(?:\.\w+)+", text)
-    return {name for name in found if name not in ("bridle.plugins", "bridle.example")}
+    return {name for name in found if name not in ("bridle.plugins", "bridle.example", "bridle.lock")}
 
 
 def _is_defined(name: str) -> bool:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from bridle.context.environment import Environment
 from bridle.context.prompt import Attribution, PromptInputs, build_system
-from bridle.context.sections import TOOL_ADVICE
+from bridle.context.sections import FILE_ADVICE, FILE_TOOLS
 from bridle.tools.catalog import CATALOG
 from bridle.types.block import TextBlock
 
@@ -119,16 +119,14 @@ def test_facts_can_be_left_to_the_first_message():
 def test_advice_is_given_for_the_tools_that_are_offered_and_no_others(offered: tuple[str, ...]):
     text = whole(replace(INPUTS, tools=offered))
 
-    for needed, advice in TOOL_ADVICE:
-        assert (f"- {advice}" in text) is needed.issubset(offered)
+    assert (f"- {FILE_ADVICE}" in text) is FILE_TOOLS.issubset(offered)
     unmistakable = {"Bash", "Glob", "Grep", "TaskOutput", "TodoWrite", "WebFetch", "AskUserQuestion"}
     assert {tool for tool in unmistakable if tool in text} <= set(offered)
 
 
 def test_a_piece_of_advice_names_exactly_the_tools_that_it_needs():
-    for needed, advice in TOOL_ADVICE:
-        named = {tool for tool in EVERY_TOOL if re.search(rf"\b{tool}\b", advice)}
-        assert named <= needed <= set(EVERY_TOOL)
+    named = {tool for tool in EVERY_TOOL if re.search(rf"\b{tool}\b", FILE_ADVICE)}
+    assert named <= FILE_TOOLS <= set(EVERY_TOOL)
 
 
 def test_with_nobody_to_answer_the_prompt_says_so():

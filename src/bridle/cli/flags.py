@@ -107,6 +107,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("--allow-dangerously-skip-permissions",), "switch"),
     Flag(("--trust",), "switch", "trust this folder in this run: its hooks, servers and env count"),
+    Flag(("--locked",), "switch", "use the prompts and tools of bridle.lock; refuse what differs from it"),
     Flag(
         ("--restricted",),
         "switch",
@@ -237,6 +238,7 @@ SUBCOMMANDS: dict[str, str] = {
     "import": "Bring over the configuration of another agent",
     "install": "Install a version of bridle",
     "local": "List local model servers and their models",
+    "lock": "Write, check and compare bridle.lock: every prompt and tool that models get",
     "logs": "Print the output of a background session",
     "man": "Show the manual page",
     "mcp": "Add, list, log in to and remove MCP servers, or run as one",

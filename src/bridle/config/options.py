@@ -87,6 +87,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bare: bool = False
     trust: bool = False
     """What the folder brings counts in this run."""
+    locked: bool = False
+    """Texts for models come from `bridle.lock`; what differs from it and cannot come from it is refused."""
     restricted: bool = False
     """No tool that runs commands or code, unless `tools` names it."""
     safe_mode: bool = False

@@ -134,6 +134,7 @@ class SessionBriefing:
                 files=self._instructions().files,
                 git=self._git,
                 environment=inputs.environment if inputs.facts_in_message else None,
+                sections=inputs.sections,
             ),
             *(reminder(text) for listing in self._listings if (text := listing())),
         ]
@@ -155,7 +156,7 @@ class SessionBriefing:
             self._seen = nested.seen
             found += nested.files
         self._tell(found)
-        block = nested_reminder(tuple(found))
+        block = nested_reminder(tuple(found), self._inputs.sections)
         return None if block is None else block["text"]
 
     def _instructions(self) -> Instructions:

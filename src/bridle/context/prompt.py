@@ -5,22 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.context.environment import Environment, describe_environment
-from bridle.context.sections import (
-    CARE,
-    GIT,
-    IDENTITY,
-    MINIMAL,
-    PRINTED,
-    SHELL,
-    TONE,
-    TOOL_ADVICE,
-    TOOLS,
-    TRUTH,
-    WATCHED,
-    WITH_PERSON,
-    WITHOUT_PERSON,
-    WORK,
-)
+from bridle.context.sections import FILE_TOOLS, SECTIONS, SHELL, Sections
 from bridle.types.block import TextBlock, text_block
 from bridle.types.text import one_line
 
@@ -39,6 +24,7 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     """Everything that the system prompt depends on: equal inputs give equal bytes."""
 
     environment: Environment
+    sections: Sections = SECTIONS
     tools: tuple[str, ...] = ()
     """Names of the tools that are offered."""
     person: bool = False
@@ -68,7 +54,7 @@ def build_system(inputs: PromptInputs) -> tuple[TextBlock, ...]:
     """The system prompt as text blocks, what changes least first; none when there is nothing to say."""
     if inputs.custom is not None:
         return _custom_blocks(inputs.custom, inputs.append)
-    stable = MINIMAL if inputs.minimal else _stable_part(inputs)
+    stable = inputs.sections.minimal if inputs.minimal else _stable_part(inputs)
     return tuple(text_block(part) for part in (stable, _session_part(inputs)) if part)
 
 
@@ -80,34 +66,35 @@ def _custom_blocks(custom: str | tuple[str | TextBlock, ...], append: str) -> tu
 
 
 def _stable_part(inputs: PromptInputs) -> str:
+    words = inputs.sections
     sections = (
-        IDENTITY,
-        WORK if inputs.coding else "",
-        TRUTH,
-        _tool_section(inputs.tools),
-        CARE,
-        GIT if inputs.git_advice and SHELL in inputs.tools else "",
-        _tone(inputs.place),
-        WITH_PERSON if inputs.person else WITHOUT_PERSON,
+        words.identity,
+        words.work if inputs.coding else "",
+        words.truth,
+        _tool_section(inputs.tools, words),
+        words.care,
+        words.git if inputs.git_advice and SHELL in inputs.tools else "",
+        _tone(inputs.place, words),
+        words.with_person if inputs.person else words.without_person,
     )
     return "\n\n".join(section for section in sections if section)
 
 
-def _tone(place: Place) -> str:
+def _tone(place: Place, words: Sections) -> str:
     match place:
         case "terminal":
-            return f"{TONE}\n{WATCHED}"
+            return f"{words.tone}\n{words.watched}"
         case "print":
-            return f"{TONE}\n{PRINTED}"
+            return f"{words.tone}\n{words.printed}"
         case "host":
-            return TONE
+            return words.tone
 
 
-def _tool_section(offered: tuple[str, ...]) -> str:
+def _tool_section(offered: tuple[str, ...], words: Sections) -> str:
     if not offered:
         return ""
-    advice = (text for needed, text in TOOL_ADVICE if needed.issubset(offered))
-    return "\n".join((TOOLS, *(f"- {text}" for text in advice)))
+    advice = (f"- {words.file_advice}",) if words.file_advice and FILE_TOOLS.issubset(offered) else ()
+    return "\n".join((words.tools, *advice))
 
 
 def _session_part(inputs: PromptInputs) -> str:

@@ -4,6 +4,7 @@ import re
 
 from bridle.context.environment import Environment, describe_environment
 from bridle.context.instruction_scope import InstructionFile, Kind
+from bridle.context.sections import SECTIONS, Sections
 from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock, text_block
 from bridle.types.text import one_line
@@ -32,37 +33,24 @@ def opening_reminders(
     files: tuple[InstructionFile, ...] = (),
     git: GitSnapshot | None = None,
     environment: Environment | None = None,
+    sections: Sections = SECTIONS,
 ) -> tuple[TextBlock, ...]:
     """What stands before the first prompt of a session; equal inputs give equal bytes."""
     blocks: list[TextBlock] = []
     if environment is not None:
         blocks.append(reminder(f"# Environment\n{describe_environment(environment)}"))
     if files:
-        blocks.append(reminder(f"{_INSTRUCTIONS}\n\n{_listing(files)}"))
+        blocks.append(reminder(f"{sections.instructions}\n\n{_listing(files)}"))
     if git is not None:
-        blocks.append(reminder(f"{_GIT}\n{_describe(git)}"))
+        blocks.append(reminder(f"{sections.git_status}\n{_describe(git)}"))
     return tuple(blocks)
 
 
-def nested_reminder(files: tuple[InstructionFile, ...]) -> TextBlock | None:
+def nested_reminder(files: tuple[InstructionFile, ...], sections: Sections = SECTIONS) -> TextBlock | None:
     """Instructions that a file brought in when it was read, to stand beside the tool's result."""
     if not files:
         return None
-    return reminder(f"{_NESTED}\n\n{_listing(files)}")
-
-
-_INSTRUCTIONS = """\
-# Instructions
-Follow these wherever they bear on the task. Where two disagree, the later one counts, except that nothing \
-overrides the administrator. What the user says in the conversation counts more than a file of the project."""
-
-_NESTED = """\
-# More instructions
-They belong to what you have just read; follow them when you work on it."""
-
-_GIT = """\
-# Git
-As it stood when the session began; ask git for the present state."""
+    return reminder(f"{sections.more_instructions}\n\n{_listing(files)}")
 
 
 def _listing(files: tuple[InstructionFile, ...]) -> str:

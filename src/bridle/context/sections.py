@@ -1,4 +1,6 @@
-"""The words of the system prompt, section by section."""
+"""The words of the system prompt and of the first reminders, section by section."""
+
+from msgspec import Struct
 
 MINIMAL = """\
 You are bridle, an agent that does software work in a terminal by calling tools.
@@ -42,13 +44,9 @@ TOOLS = """\
 
 SHELL = "Bash"
 """The tool that sections about git are for."""
-TOOL_ADVICE: tuple[tuple[frozenset[str], str], ...] = (
-    (
-        frozenset({"Read", "Edit", SHELL}),
-        "Look into files with Read and change them with Edit, not with cat, sed or here-documents.",
-    ),
-)
-"""Advice and the tools that must all be offered for it to make sense."""
+FILE_TOOLS = frozenset({"Read", "Edit", SHELL})
+"""The tools that must all be offered for advice on them to make sense."""
+FILE_ADVICE = "Look into files with Read and change them with Edit, not with cat, sed or here-documents."
 
 CARE = """\
 # Taking care
@@ -95,3 +93,40 @@ take the sensible reading and say which you took."""
 WITHOUT_PERSON = """\
 No one can answer questions in this session. Take the most sensible reading, say which you took, finish as \
 much as you can, and state in the final message what you had to leave and why."""
+
+INSTRUCTIONS = """\
+# Instructions
+Follow these wherever they bear on the task. Where two disagree, the later one counts, except that nothing \
+overrides the administrator. What the user says in the conversation counts more than a file of the project."""
+
+MORE_INSTRUCTIONS = """\
+# More instructions
+They belong to what you have just read; follow them when you work on it."""
+
+GIT_STATUS = """\
+# Git
+As it stood when the session began; ask git for the present state."""
+
+
+class Sections(Struct, frozen=True, kw_only=True):
+    """Every section; a lock file may bring those of another version. An empty one is left out."""
+
+    minimal: str = MINIMAL
+    identity: str = IDENTITY
+    work: str = WORK
+    truth: str = TRUTH
+    tools: str = TOOLS
+    file_advice: str = FILE_ADVICE
+    care: str = CARE
+    git: str = GIT
+    tone: str = TONE
+    watched: str = WATCHED
+    printed: str = PRINTED
+    with_person: str = WITH_PERSON
+    without_person: str = WITHOUT_PERSON
+    instructions: str = INSTRUCTIONS
+    more_instructions: str = MORE_INSTRUCTIONS
+    git_status: str = GIT_STATUS
+
+
+SECTIONS = Sections()

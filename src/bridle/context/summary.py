@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from bridle.types.block import AssistantMessage, text_of
 
 LONGEST_SUMMARY = 80_000
@@ -67,17 +69,35 @@ _CONTINUE = """
 Continue the work where it stopped. Do not mention the summary and do not ask whether to continue."""
 
 
-def summary_request(focus: str = "", *, since: str | None = None) -> str:
+class SummaryTexts(Struct, frozen=True, kw_only=True):
+    """Every text of a compaction; a lock file may bring those of another version."""
+
+    request: str = _REQUEST
+    again: str = _AGAIN
+    focus: str = _FOCUS
+    part: str = _PART
+    opening: str = _OPENING
+    part_opening: str = _PART_OPENING
+    said: str = _SAID
+    pinned: str = _PINNED
+    transcript: str = _TRANSCRIPT
+    proceed: str = _CONTINUE
+
+
+SUMMARY_TEXTS = SummaryTexts()
+
+
+def summary_request(focus: str = "", *, since: str | None = None, texts: SummaryTexts = SUMMARY_TEXTS) -> str:
     """What the model is asked, with the user's wishes; `since` is the prompt with which the part begins."""
-    text = _REQUEST
+    text = texts.request
     if since is not None:
-        text += _PART.format(since[:_LONGEST_QUOTE])
-    return text + (_FOCUS.format(focus.strip()) if focus.strip() else "")
+        text += texts.part.format(since[:_LONGEST_QUOTE])
+    return text + (texts.focus.format(focus.strip()) if focus.strip() else "")
 
 
-def once_more(request: str, flaw: str) -> str:
+def once_more(request: str, flaw: str, texts: SummaryTexts = SUMMARY_TEXTS) -> str:
     """The request after a first summary that was not good enough."""
-    return request + _AGAIN.format(flaw=flaw)
+    return request + texts.again.format(flaw=flaw)
 
 
 def flaw_in(message: AssistantMessage, pins: tuple[str, ...] = ()) -> str | None:
@@ -128,13 +148,14 @@ def opening_text(
     transcript: str | None = None,
     in_turn: bool = False,
     partly: bool = False,
+    texts: SummaryTexts = SUMMARY_TEXTS,
 ) -> str:
     """The first message of the new conversation; in the middle of a turn the model continues at once."""
-    text = (_PART_OPENING if partly else _OPENING).format(summary=summary)
+    text = (texts.part_opening if partly else texts.opening).format(summary=summary)
     if words:
-        text += _SAID.format(words="\n".join(f"<user-message>{each}</user-message>" for each in words))
+        text += texts.said.format(words="\n".join(f"<user-message>{each}</user-message>" for each in words))
     if pins:
-        text += _PINNED.format(pins="\n".join(f"<pinned>{pin}</pinned>" for pin in pins))
+        text += texts.pinned.format(pins="\n".join(f"<pinned>{pin}</pinned>" for pin in pins))
     if transcript is not None:
-        text += _TRANSCRIPT.format(path=transcript)
-    return text + (_CONTINUE if in_turn else "")
+        text += texts.transcript.format(path=transcript)
+    return text + (texts.proceed if in_turn else "")

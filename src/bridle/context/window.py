@@ -1,11 +1,14 @@
 """What fits into a model's window, and when something must be done about it."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from bridle.types.variables import is_on
+
+if TYPE_CHECKING:
+    from bridle.context.summary import SummaryTexts
 
 _SUMMARY_TOKENS = 20_000
 _COMPACT_MARGIN = 13_000
@@ -66,15 +69,20 @@ class CompactionSettings(Struct, frozen=True, kw_only=True):
     allowed: bool = True
     window: int | None = None
     percent: float | None = None
+    texts: "SummaryTexts | None" = None
+    """Those of a lock file; None for bridle's own."""
 
 
-def habits_from(env: Mapping[str, str], *, enabled: bool | None, window: int | None) -> CompactionSettings:
+def habits_from(
+    env: Mapping[str, str], *, enabled: bool | None, window: int | None, texts: "SummaryTexts | None" = None
+) -> CompactionSettings:
     """Variables count more than settings; what cannot be read is as if it were not there."""
     return CompactionSettings(
         automatic=enabled is not False and not is_on(env, "DISABLE_AUTO_COMPACT"),
         allowed=not is_on(env, "DISABLE_COMPACT"),
         window=_number(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")) or window,
         percent=_percent(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
+        texts=texts,
     )
 
 

@@ -74,6 +74,8 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """The settings when the session began; `Feature.reconfigure` tells of changes."""
     own_settings: Mapping[str, Mapping[str, Any]] = {}
     """The settings of features from packages, by feature: what `bridleFeatures` says, else the defaults."""
+    agent_texts: Mapping[str, Mapping[str, str]] = {}
+    """Descriptions and prompts of built-in agents from a lock file; none without one."""
     facts: "Callable[[str], ModelFacts]"
     """What is known of a model."""
     plugins: "SessionPlugins | None" = None

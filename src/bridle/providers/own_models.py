@@ -26,6 +26,8 @@ class _Entry(Struct, rename="camel", forbid_unknown_fields=False):
     """Above so many tokens input and output cost so many times as much."""
     context_window: int | None = None
     max_output: int | None = None
+    max_tokens: int | None = None
+    """The limit of a request where nothing else is said."""
     thinking: ThinkingStyle | Literal["enabled"] | bool | None = None
     dialect: str | None = None
     name: str | None = None

@@ -35,6 +35,7 @@ from bridle.types.model import Provider
 from bridle.types.tool import Toolbox
 
 if TYPE_CHECKING:
+    from bridle.context.summary import SummaryTexts
     from bridle.session.parts.packages import Packages
     from bridle.tools.deferred_toolbox import DeferredToolbox
     from bridle.transcripts.checkpoints import FileCheckpoints
@@ -80,7 +81,7 @@ async def open_parts(base: SessionBase) -> Parts:
     extensions = open_extensions(base, files, features.find(SESSION_SKILLS))
     offered = features.toolbox(offered)
     return Parts(
-        provider=features.provider(provider),
+        provider=features.provider(_held_to_lock(provider, setup)),
         warming=warming,
         packages=packages,
         features=features,
@@ -129,11 +130,29 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         env=env,
         hooks=base.hooks,
         limits=choices.choose_limits(options, env),
-        habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
+        habits=habits_from(
+            env, enabled=config.settings.auto_compact_enabled, window=window, texts=_summary_texts(setup)
+        ),
         servers=NO_SERVERS if servers is None else servers,
         features=parts.features,
         commands=commands,
     )
+
+
+def _held_to_lock(provider: Provider, setup: Setup) -> Provider:
+    if setup.lock is None:
+        return provider
+    from bridle.session.lock.locked import LockedProvider
+
+    return LockedProvider(provider, setup.lock)
+
+
+def _summary_texts(setup: Setup) -> "SummaryTexts | None":
+    if setup.lock is None:
+        return None
+    from bridle.session.lock.locked import locked_summary
+
+    return locked_summary(setup.lock)
 
 
 def _gate(base: SessionBase) -> Gate:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
@@ -16,6 +16,9 @@ from bridle.types.errors import UsageError
 from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.permission import Effect, Rule
 from bridle.types.variables import is_off, is_on, whole_number
+
+if TYPE_CHECKING:
+    from bridle.types.model import ToolDefinition
 
 _BARE_TOOLS = tuple(listing.name for listing in CATALOG if listing.bare)
 _SHARED = ("projectSettings", "localSettings")
@@ -60,6 +63,7 @@ def choose_tools(
     languages: Callable[[], bool] = lambda: True,
     advised: Callable[[], bool] = lambda: False,
     enabled: Callable[[], frozenset[str]] = lambda: _USUAL_FEATURES,
+    known: "Mapping[str, ToolDefinition] | None" = None,
 ) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all.
 
@@ -88,6 +92,7 @@ def choose_tools(
         with_person=options.is_attended,
         rare=_rarely_used(options, env),
         absent=lambda: _absent(languages=bool(languages()), advised=bool(advised()), enabled=enabled()),
+        known=known,
     )
 
 

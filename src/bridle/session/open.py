@@ -1,8 +1,9 @@
 """Opens a session: the one way for print mode, the terminal, programs, teammates and background jobs."""
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
@@ -98,11 +99,15 @@ class LiveSession:
         """Let in what comes from outside, go to the work tree, and tell hooks.
 
         Raises:
-            UsageError: there can be no such work tree.
+            UsageError: there can be no such work tree, or something is not as in the lock.
         """
         base, parts = self._base, self._parts
         for feature in parts.features.at("open"):
             await feature.open()
+        if self.setup.options.locked and self.setup.lock is not None:
+            from bridle.session.lock.locked import refuse_changes
+
+            refuse_changes(self, self.setup.lock)
         await self._let_scripts_in()
         if parts.packages is not None:
             parts.packages.listen(base.hooks)
@@ -111,6 +116,10 @@ class LiveSession:
             await self._go_to_worktree()
         if base.host.greets and has_hooks(base.hooks, self.setup):
             await fire_session_start(base.hooks.open(), self.setup, self.session)
+
+    def plugins(self) -> Sequence[Mapping[str, Any]]:
+        """The plugins of the session, as hosts get them."""
+        return self._base.plugins.listing()
 
     async def close(self) -> None:
         """End everything that the session has started."""

@@ -50,6 +50,12 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
 
         check_version(config.settings)
     trusted = is_trusted(env, cwd)
+    lock = None
+    if options.locked:
+        from bridle.session.lock.locked import lock_for, with_models  # Few sessions are locked.
+
+        lock = lock_for(cwd, trusted=trusted)
+        config = with_models(config, lock)
     if trusted:
         # Where it was trusted before contents were written down, they are now.
         adopt(env, cwd)
@@ -76,6 +82,7 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         agent=agent,
         advisor=advisor,
         early=early,
+        lock=lock,
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bridle.extensions.plugins.plugin import Plugins
     from bridle.extensions.plugins.session_cache import CachedPlugins
     from bridle.features.teams.membership import Membership
+    from bridle.session.lock.file import PromptLock
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -42,6 +43,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """The team that this process is a teammate in."""
     early: "Early | None" = None
     """The plugins as they were found with the settings."""
+    lock: "PromptLock | None" = None
+    """Where texts for models come from instead of this version (`--locked`)."""
 
 
 def may_leave_out(setup: Setup) -> bool:

@@ -71,7 +71,8 @@ class DeferredToolbox:
             hidden = self._own_deferred if self._searched else frozenset[str]()
             first = [each for each in self._own.definitions() if each["name"] not in hidden]
             if self._searched:
-                first = sorted((*first, DEFINITION, CALL_DEFINITION), key=lambda each: each["name"])
+                tools = (self._own.locked(each) for each in (DEFINITION, CALL_DEFINITION))
+                first = sorted((*first, *tools), key=lambda each: each["name"])
             sent = (self.definition(name) for name in self._told)
             loaded = (self.definition(name) for name in self._loaded if self._is_deferred(name))
             self._definitions = (

@@ -46,8 +46,11 @@ class BuiltinToolbox:
         *,
         absent: Callable[[], frozenset[str]] = frozenset,
         rare: Collection[str] = (),
+        known: Mapping[str, ToolDefinition] | None = None,
     ) -> None:
         self._every = sorted(listings, key=lambda each: each.name)
+        self._known = known
+        """The definitions that models get; None for those of this version."""
         self._rare = frozenset(rare)
         """Names of tools that are rarely used in this session, besides those that always are."""
         self._absent = absent
@@ -72,9 +75,13 @@ class BuiltinToolbox:
     def definitions(self) -> tuple[ToolDefinition, ...]:
         self._look()
         if self._definitions is None:
-            known = definitions.load()
+            known = self._known or definitions.load()
             self._definitions = tuple(known[name] for name in self._listings)
         return self._definitions
+
+    def locked(self, definition: ToolDefinition) -> ToolDefinition:
+        """A definition as the lock file has it, where there is one."""
+        return definition if self._known is None else self._known.get(definition["name"], definition)
 
     def find(self, name: str) -> Tool | None:
         self._look()
@@ -140,8 +147,11 @@ def choose(
     with_person: bool = False,
     absent: Callable[[], frozenset[str]] = lambda: OPT_IN,
     rare: Collection[str] = (),
+    known: Mapping[str, ToolDefinition] | None = None,
 ) -> BuiltinToolbox:
     """The tools named in `base` (all when None) less those `removed`, `*` being every one.
+
+    With `known` definitions, such as those of a lock file, tools without one are left out.
 
     Those that are `absent` come and go with what they need; `rare` ones are listed by name alone where
     that is possible.
@@ -152,5 +162,6 @@ def choose(
         if (base is None or listing.name in base or any(alias in base for alias in listing.aliases))
         and (with_person or not listing.needs_person)
         and not {"*", listing.name, *listing.aliases} & set(removed)
+        and (known is None or listing.name in known)
     ]
-    return BuiltinToolbox(chosen, absent=absent, rare=rare)
+    return BuiltinToolbox(chosen, absent=absent, rare=rare, known=known)

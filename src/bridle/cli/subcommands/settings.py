@@ -8,6 +8,7 @@ _SCOPE = option(
     default="user",
 )  # fmt: skip
 _KEY = Argument("key", "a key with dots, such as permissions.defaultMode")
+_SESSION_FLAGS = Argument("flags", "flags of the session, such as --model", "many", passed=True)
 _ALWAYS_JSON = switch("--json")
 
 TRUST_ARGUMENTS = (Argument("folder", "the folder (default: this one)", "optional", completes="folder"),)
@@ -84,6 +85,37 @@ SETTINGS = (
                 "verbs.policy:lint_rules", options=(JSON,),
             ),
         ),
+    ),
+    Subcommand(
+        "lock",
+        SUBCOMMANDS["lock"],
+        default="write",
+        commands=(
+            Subcommand(
+                "write", "Write bridle.lock for this folder", "lock.verbs:run_write",
+                arguments=(_SESSION_FLAGS,),
+                options=(option("-o", "--output", value="file", help="another file (default: bridle.lock)"),),
+                examples=("bridle lock", "bridle lock write -- --setting-sources project --model opus"),
+            ),
+            Subcommand(
+                "check", "Name everything that differs from bridle.lock; exits with 1 if anything does",
+                "lock.verbs:run_check", arguments=(_SESSION_FLAGS,), options=(JSON,),
+                examples=("bridle lock check",),
+            ),
+            Subcommand(
+                "diff", "Show which prompts and tools changed between two locks",
+                "lock.verbs:run_diff",
+                arguments=(
+                    Argument("old", "a lock file, a commit, a version, or: installed", completes="file"),
+                    Argument("new", "the same (default: installed)", "optional", completes="file"),
+                ),
+                examples=("bridle lock diff HEAD~1 bridle.lock", "bridle lock diff bridle.lock installed"),
+            ),
+        ),
+        details="""\
+Sessions started with --locked take prompts and tools from the lock, and stop if anything differs that
+cannot come from there: skills, agents, plugins, hooks, the model, tools of MCP servers.
+See bridle docs lock.""",
     ),
     Subcommand(
         "trust",

@@ -10,7 +10,15 @@ from bridle.context.attachment_facts import attachment_of
 from bridle.context.compaction_report import Dropped, dropped
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
-from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
+from bridle.context.summary import (
+    SUMMARY_TEXTS,
+    SummaryTexts,
+    flaw_in,
+    once_more,
+    opening_text,
+    read_summary,
+    summary_request,
+)
 from bridle.context.tokens import ratio_of, tokens_now
 from bridle.engine.compaction.pins import find_constraints
 from bridle.engine.compaction.user_messages import TOKENS, WORDS, carried, kept_words
@@ -198,7 +206,9 @@ async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
         try:
             answer = await _ask(turn, history.extended(_asked(request)))
             if (flaw := flaw_in(answer, pins)) is not None:
-                answer = await _better(turn, history.extended(_asked(once_more(request, flaw))), answer)
+                answer = await _better(
+                    turn, history.extended(_asked(once_more(request, flaw, _texts(turn)))), answer
+                )
             return _Summary(read_summary(answer))
         except ValueError as flaw:
             raise CompactionFailed(f"{flaw}; nothing was changed.") from flaw
@@ -239,10 +249,14 @@ def _asked(text: str) -> SentMessage:
 
 def _request(turn: Turn, cut: _Cut, focus: str) -> str:
     if not cut.head:
-        return summary_request(focus)
+        return summary_request(focus, texts=_texts(turn))
     first = turn.session.entries[len(cut.head)]
     words = text_of(first["message"]["content"]) if first["type"] == "user" else ""
-    return summary_request(focus, since=words)
+    return summary_request(focus, since=words, texts=_texts(turn))
+
+
+def _texts(turn: Turn) -> SummaryTexts:
+    return turn.runtime.habits.texts or SUMMARY_TEXTS
 
 
 async def _ask(turn: Turn, history: History) -> AssistantMessage:
@@ -293,6 +307,7 @@ def _replace(
         transcript=runtime.records.transcript,
         in_turn=in_turn and not tail,
         partly=bool(cut.head),
+        texts=_texts(turn),
     )
     said = session.say_user(text, summary=True)
     for block in reminders:

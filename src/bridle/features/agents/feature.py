@@ -152,6 +152,7 @@ def open_agents(context: FeatureContext) -> AgentsFeature:
         appended=options.append_subagent_system_prompt or "",
         interactive=options.has_person,
         hosted=is_hosted(env),
+        texts=context.agent_texts,
     )
     agents = Agents(AgentRegistry(setup, env))
     return AgentsFeature(

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.features.agents.builtin import builtin_agents
 from bridle.types.agent import AgentDefinition, AgentSource
@@ -50,6 +51,15 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     """The end of every agent's system prompt."""
     interactive: bool = False
     hosted: bool = False
+    texts: Mapping[str, Mapping[str, str]] = {}
+    """Descriptions and prompts of built-in agents from a lock file; none without one."""
+
+    def builtin(self, env: Mapping[str, str]) -> tuple[AgentDefinition, ...]:
+        """The built-in agents; with a lock file those that are in it, with its texts."""
+        known = builtin_agents(env, interactive=self.interactive, hosted=self.hosted)
+        if not self.texts:
+            return known
+        return tuple(replace(each, **self.texts[each.name]) for each in known if each.name in self.texts)
 
 
 class AgentRegistry:
@@ -105,8 +115,7 @@ class Agents:
         """All agent types, read again. Of two with one name the one with the higher precedence is taken."""
         registry, setup = self.registry, self.registry.setup
         known: dict[str, AgentDefinition] = {}
-        builtin = builtin_agents(registry.env, interactive=setup.interactive, hosted=setup.hosted)
-        every = (*builtin, *setup.found(), *registry.offered)
+        every = (*setup.builtin(registry.env), *setup.found(), *registry.offered)
         for definition in sorted(every, key=lambda each: _ORDER.index(each.source)):
             known[definition.name] = definition
         if self._allowed is None:

@@ -10,6 +10,7 @@ from bridle.context.environment import gather_environment
 from bridle.context.instruction_scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.prompt_switches import read_switches
+from bridle.context.sections import SECTIONS
 from bridle.engine.hooks.lazy_hooks import LazyHooks
 from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permissions.notices import PermissionNotices
@@ -48,7 +49,13 @@ async def brief(
         from bridle.features.agents.main_agent import agent_prompt
 
         custom = agent_prompt(setup.agent, cwd=setup.cwd, env=setup.env, trusted=setup.trusted)
+    sections = SECTIONS
+    if setup.lock is not None:
+        from bridle.session.lock.locked import locked_sections
+
+        sections = locked_sections(setup.lock)
     inputs = PromptInputs(
+        sections=sections,
         environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
         tools=tools,
         person=options.is_attended,

@@ -84,6 +84,7 @@ def session_features(
         plugin_language_servers=base.plugins.language_servers,
         plugin_monitors=base.plugins.monitors,
         own_settings=_own_settings(base, packages),
+        agent_texts={} if setup.lock is None else setup.lock.group("builtin-agents"),
     )
     return open_features(context, _from_outside(base, packages, context))
 

@@ -24,6 +24,11 @@ def offered(
 ) -> tuple["DeferredToolbox | None", Toolbox]:
     """The tools of a session, and what tells some of them later where that is so."""
     setup, session = base.setup, base.session
+    known = None
+    if setup.lock is not None:
+        from bridle.session.lock.locked import locked_tools
+
+        known = locked_tools(setup.lock)
     own = choices.choose_tools(
         setup.options,
         setup.env,
@@ -31,6 +36,7 @@ def offered(
         languages=lambda: setup.trusted and bool(base.plugins.language_servers()),
         advised=lambda: session.state.advisor is not None,
         enabled=features.enabled_tools,
+        known=known,
     )
     brought = None if brought is None else _without_taken(brought, own)
     added = () if packages is None else packages.tools(own.names())

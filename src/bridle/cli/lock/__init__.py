@@ -1,0 +1,1 @@
+"""`bridle lock`."""
