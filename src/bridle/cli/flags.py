@@ -192,6 +192,7 @@ FLAGS: tuple[Flag, ...] = (
         ("--remote-control", "--rc"), "optional", "share the session with other browsers and devices", "name"
     ),
     Flag(("--remote-control-session-name-prefix",), "value"),
+    Flag(("--join-hub",), "switch", "show the session at the hub of this machine; see bridle docs hub"),
     Flag(("--session-mirror",), "switch"),
     Flag(
         ("--teammate-mode",),

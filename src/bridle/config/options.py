@@ -122,6 +122,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     remote_control: str | bool | None = None
     """The name under which the session is shared; True for the usual one."""
     remote_control_session_name_prefix: str | None = None
+    join_hub: bool = False
+    """The session is shown at the hub that this machine has joined."""
 
     @property
     def resumed_id(self) -> str | None:

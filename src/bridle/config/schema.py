@@ -212,6 +212,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     bridle_budgets: BridleBudgets | None = None
     bridle_idle_compaction: bool | None = None
     bridle_inline_images: bool | None = None
+    bridle_join_hub: bool | None = None
     bridle_models: dict[str, ModelFacts | str] | None = None
     bridle_quality_signals: bool | None = None
     bridle_record_usage: bool | None = None

@@ -58,6 +58,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("bridleAudit.witness", NO_FOLDER, "audit/feature", "File that gets the newest hash at every seal; best on another machine's disk"),
     Setting("bridleBackgroundWork", ANYONE, "features/context", "Use a model for summaries, suggestions and memories between turns"),
     Setting("bridleChrome", NO_FOLDER, "browser/feature", "Let the model use tabs of your browser in every session", default=False),
+    Setting("bridleJoinHub", NO_FOLDER, "remote/feature", "Show every session at the hub that this machine has joined", default=False),
     Setting("bridleBudgets", ANYONE, "budgets/metered_provider", "Limits for cost, tokens, calls and time"),
     Setting("bridleBudgets.run", ANYONE, "budgets/metered_provider", "Limits for one run"),
     Setting("bridleBudgets.agent", ANYONE, "budgets/metered_provider", "Limits for each agent"),

@@ -454,6 +454,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("BRIDLE_PORT_COUNT", "number", "leases/leases", "Set for commands: how many ports"),
     Variable("BRIDLE_QUALITY_SIGNALS", "switch", "quality/feature", "0: no signs of trouble are counted"),
     Variable("BRIDLE_HUB_DATA", "text", "hub/serving", "Folder in which `bridle hub` keeps its data", default="~/.claude/bridle/hub"),
+    Variable("BRIDLE_JOIN_HUB", "switch", "remote/feature", "Show sessions at the hub of this machine (1) or not (0)"),
     Variable("BRIDLE_REMOTE_HOSTS", "text", "remote/listener", "Host names under which remote control can be reached"),
     Variable("BRIDLE_REMOTE_LISTEN", "text", "remote/access", "Address that remote control listens on"),
     Variable("BRIDLE_SUPERVISOR_GRACE_MS", "number", "host/jobs/supervisor", "How long background sessions may take to end"),

@@ -4,8 +4,9 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bridle.features.remote.feature import joins_hub
 from bridle.frontends.stdio.host_program import HostProgram
 from bridle.protocol.control import ControlRequest, ControlResponse
 from bridle.protocol.input_lines import Variables, read_message
@@ -19,12 +20,16 @@ from bridle.sdk.store_mirror import StoreMirror, bring_back, mirror_for
 from bridle.sdk.store_types import SessionKey
 from bridle.sdk.tool_servers import ToolServers
 from bridle.session import open as session
-from bridle.session.host import Connection, Host
+from bridle.session.host import Begun, Connection, Host
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError, SessionError
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
+
+if TYPE_CHECKING:
+    from bridle.frontends.remote.listener import SessionListener
 
 _LAST_WORDS = 5.0
 """Seconds that a turn may take to be put in order when the session is closed in the middle of it."""
@@ -71,13 +76,32 @@ class LiveSession:
         begun = session.begin_session(self._setup.options, host)
         self._session = begun.session
         program = self._program = HostProgram(begun.setup, begun.session, self._hear)
-        connection = Connection(channel=program.channel, work=program.work, rest=program.rest)
+        listener = self._listener(begun, program)
+        connection = Connection(
+            channel=program.channel if listener is None else listener.channel,
+            work=program.work,
+            rest=program.rest,
+            listener=listener,
+        )
         self._live = live = await self._stack.enter_async_context(session.open_session(begun, connection))
         program.attach(live.inbox, live.server, live.settings)
+        if listener is not None:
+            listener.attend(live.server)
         self._serving = asyncio.create_task(self._serve(live))
         self._spawn(live.settings.run())
         self._spawn(program.summaries.run())
         self.info = await self.request(**introduction(self._options, self._callbacks.registered))
+
+    def _listener(self, begun: Begun, program: HostProgram) -> "SessionListener | None":
+        """Lets the hub of this machine show the session, where the settings of the user say so."""
+        if not joins_hub(begun.setup.options, begun.setup.config.settings, begun.setup.env):
+            return None
+        from bridle.frontends.remote.listener import SessionListener
+
+        return SessionListener(
+            begun.setup, begun.session, program.channel, here="the host program",
+            origin=Origin(source="host"), show=program.show, answered=program.note_answer,
+        )  # fmt: skip
 
     @property
     def _talking(self) -> HostProgram:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from bridle.config.options import SessionOptions
+from bridle.config.schema import Settings
 from bridle.engine.feature import Features
-from bridle.features.remote.feature import RemoteFeature
+from bridle.features.remote.feature import RemoteFeature, joins_hub
 from bridle.types.command import Command, Says
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
@@ -16,6 +17,7 @@ from bridle.types.services.remote import REMOTE
 from tests.fakes.commanded import Commanded
 from tests.fakes.engine import FakeChannel, make_runtime
 from tests.fakes.features import feature_commands, feature_context, settings
+from tests.tables import table
 
 
 class FakeListener:
@@ -27,6 +29,8 @@ class FakeListener:
         self.people: Sequence[str] = ()
         self.shown: list[str] = []
         self.name: Callable[[], str] = str
+        self.hub: Literal["", "joining", "joined"] = ""
+        self.waits = False
         self.on_people: Callable[[str | None], None] = print
 
     async def open(self, name: Callable[[], str], on_people: Callable[[str | None], None]) -> None:
@@ -36,6 +40,12 @@ class FakeListener:
 
     async def close(self) -> None:
         self.address = None
+
+    def join(self, name: Callable[[], str], *, waits: bool) -> None:
+        self.hub, self.name, self.waits = "joined", name, waits
+
+    async def leave(self) -> None:
+        self.hub = ""
 
     @property
     def address_with_key(self) -> str:
@@ -153,3 +163,35 @@ async def test_a_command_file_of_the_same_name_goes_before(tmp_path: Path):
     own = Command(name="remote-control", description="", run=run, source="user")
     commanded = Commanded(tmp_path, sources=(*feature_commands(tmp_path), own))
     assert await commanded.run("/remote-control") == Says("mine")
+
+
+async def test_a_session_joins_the_hub_where_the_user_says_so_and_leaves_it_again(tmp_path: Path):
+    world = _World(tmp_path, config=settings(tmp_path, '{"bridleJoinHub": true}'))
+    await world.feature.begin()
+    assert world.listener.hub == "joined" and not world.listener.waits
+    assert world.feature.sign == "at the hub" and world.listener.name().endswith(tmp_path.name)
+    await world.run("/rc attic")
+    assert world.feature.sign == "at the hub · shared" and world.listener.name() == "attic"
+    await world.run("/hub off")
+    assert world.feature.sign == "shared"
+    await world.run("/hub")
+    assert world.listener.hub == "joined" and world.listener.waits
+    await world.feature.close()
+    assert world.feature.sign == ""
+
+
+@table(
+    "options, chosen, env, joins",
+    [
+        ({}, {}, {}, False),
+        ({"join_hub": True}, {}, {}, True),
+        ({}, {"bridle_join_hub": True}, {}, True),
+        ({}, {"bridle_join_hub": True}, {"BRIDLE_JOIN_HUB": "0"}, False),
+        ({}, {}, {"BRIDLE_JOIN_HUB": "1"}, True),
+        ({"join_hub": True}, {"disable_remote_control": True}, {"BRIDLE_JOIN_HUB": "1"}, False),
+    ],
+)
+def test_who_decides_that_a_session_joins(
+    options: dict[str, Any], chosen: dict[str, Any], env: dict[str, str], joins: bool
+):
+    assert joins_hub(SessionOptions(**options), Settings(**chosen), env) is joins

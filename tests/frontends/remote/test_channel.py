@@ -139,7 +139,7 @@ async def test_a_question_that_is_taken_back_closes_everywhere():
 async def test_those_who_come_later_see_what_is_open():
     desk = Desk()
     scene = Scene(desk)
-    scene.channel.share(None)
+    scene.channel.unshare(scene.elsewhere)
     asking = asyncio.create_task(scene.channel.ask(_QUESTION))
     await eventually(lambda: desk.questions)
     await asyncio.sleep(0)

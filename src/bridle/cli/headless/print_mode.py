@@ -12,6 +12,7 @@ import msgspec
 
 from bridle.config.options import SessionOptions
 from bridle.engine.null_parts import NO_SERVERS
+from bridle.features.remote.feature import joins_hub
 from bridle.frontends.print.output import FrontEnd, PrintFrontEnd
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
@@ -246,8 +247,9 @@ def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], Mc
 
 def _listener(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "SessionListener | None":
     """Remote control: with every host, otherwise only on request."""
-    asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
-    if not setup.options.is_hosted and not asked:
+    options, settings = setup.options, setup.config.settings
+    asked = options.remote_control is not None or settings.remote_control_at_startup
+    if not options.is_hosted and not asked and not joins_hub(options, settings, setup.env):
         return None
     from bridle.frontends.remote.listener import SessionListener
 

@@ -21,6 +21,7 @@ from bridle.frontends.hub.machine.agent import (
     environment_facts,
 )
 from bridle.frontends.hub.machine.client import HubClient, HubRefused, HubUnreachable
+from bridle.frontends.hub.machine.joined import JoinedSessions
 from bridle.frontends.hub.machine.membership import (
     Folder,
     Membership,
@@ -32,6 +33,7 @@ from bridle.frontends.hub.machine.membership import (
     save_membership,
 )
 from bridle.frontends.remote.child_session import ChildOptions, ChildSession
+from bridle.frontends.remote.joining import agent_socket
 from bridle.host.git.commands import run_git
 from bridle.host.git.repository import current_branch
 from bridle.types.errors import UsageError
@@ -46,7 +48,7 @@ def join_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
     code = given.one("code")
     if code == "-":
         code = sys.stdin.readline().strip()
-    folders = _named_folders(given)
+    folders = [] if given.on("no-folder") else _named_folders(given)
     for folder in folders:
         _check_folder(folder, env)
     key = asyncio.run(_join(url, code, name, env))
@@ -75,8 +77,6 @@ def run_agent(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def _run(membership: Membership, capacity: int, env: Mapping[str, str]) -> int:
-    if not membership.folders:
-        raise UsageError("no folder to serve: add one with bridle hub agent --folder DIR")
     try:
         return asyncio.run(_serve(membership, capacity, env))
     except HubRefused as refusal:
@@ -87,13 +87,16 @@ def _run(membership: Membership, capacity: int, env: Mapping[str, str]) -> int:
 
 async def _serve(membership: Membership, capacity: int, env: Mapping[str, str]) -> int:
     client, stopped = HubClient(membership.url, membership.key, env), asyncio.Event()
+    uploads, pointers = os.path.join(machine_folder(env), "uploads"), Pointers(env)
+    joined = JoinedSessions(
+        client, pointers, agent_socket(env), uploads=uploads, machine=membership.name, note=_note
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
     agent = MachineAgent(
-        client, membership, _spawner(env), Pointers(env),
-        AgentOptions(capacity=capacity, upload_folder=os.path.join(machine_folder(env), "uploads")),
-        note=_note,
+        client, membership, _spawner(env), pointers, AgentOptions(capacity=capacity, upload_folder=uploads),
+        joined=joined, note=_note,
     )  # fmt: skip
     say(f"Connected to {membership.url} as {membership.name}. Stop it and its sessions with ctrl+c.\n")
     working, waiting = asyncio.create_task(agent.run()), asyncio.create_task(stopped.wait())
@@ -118,7 +121,8 @@ def _spawner(env: Mapping[str, str]) -> Spawner:
             ChildOptions(
                 argv=(sys.executable, "-P", "-m", "bridle", *STREAMS, *flags),
                 cwd=folder,
-                env={**env, "CLAUDE_CODE_MESSAGING_SOCKET": socket},
+                # It is at the hub already.
+                env={**env, "CLAUDE_CODE_MESSAGING_SOCKET": socket, "BRIDLE_JOIN_HUB": "0"},
                 socket=socket,
                 name=name,
                 report=_note,

@@ -59,6 +59,7 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             ),
             options=(
                 _FOLDER, _NAME, _CAPACITY, switch("--no-run", help="join only; bridle hub agent serves"),
+                switch("--no-folder", help="start no sessions; show those that join"),
             ),
             examples=("bridle hub join https://hub.example K7PWX-2M9QD --folder ~/src/app",),
         ),

@@ -1,7 +1,7 @@
 """Remote control as a feature: when a session is shared, under which name, and what is said about it."""
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature
@@ -11,17 +11,28 @@ from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from bridle.types.services.remote import REMOTE
 from bridle.types.services.service import Service
+from bridle.types.variables import is_off, is_on
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
+    from bridle.config.options import SessionOptions
+    from bridle.config.schema import Settings
     from bridle.engine.assignment import Assignment
     from bridle.types.services.remote import RemoteListener
 
 _PREFIX = "CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX"
+_JOIN = "BRIDLE_JOIN_HUB"
 _ENDINGS = ("off", "stop", "end")
 _LONGEST_NAME = 80
 _LONGEST_PREFIX = 40
 _MOST_NAMES = 50
+
+
+def joins_hub(options: "SessionOptions", settings: "Settings", env: Mapping[str, str]) -> bool:
+    """Whether a session is shown at the hub from the start."""
+    if settings.disable_remote_control or is_off(env, _JOIN):
+        return False
+    return options.join_hub or is_on(env, _JOIN) or settings.bridle_join_hub is True
 
 
 class RemoteFeature(Feature):
@@ -51,11 +62,21 @@ class RemoteFeature(Feature):
                 at_once=True,
                 yields=True,
             ),
+            Command(
+                name="hub",
+                description="Show this session at the hub of this machine",
+                run=self._run_hub,
+                argument_hint="[off]",
+                complete=lambda typed: ("off",) if "off".startswith(typed.lower()) else (),
+                at_once=True,
+            ),
         )
 
     async def begin(self) -> None:
         """Share from the start, if the command line or the settings of the user say so."""
         asked, listener = self._context.options.remote_control, self._listener
+        if listener is not None and joins_hub(self._context.options, self._settings, self._context.env):
+            listener.join(self._shown_name, waits=self._context.options.join_hub)
         if listener is None or (asked is None and not self._settings.remote_control_at_startup):
             return
         try:
@@ -75,6 +96,8 @@ class RemoteFeature(Feature):
 
     async def close(self) -> None:
         await self.stop()
+        if self._listener is not None:
+            await self._listener.leave()
 
     async def share(self, name: str) -> None:
         """Share the session, or give what is shared another name.
@@ -107,10 +130,13 @@ class RemoteFeature(Feature):
 
     @property
     def sign(self) -> str:
-        if self._listener is None or self._listener.address is None:
+        if self._listener is None:
             return ""
-        people = len(self._listener.people)
-        return f"shared, {people} connected" if people else "shared"
+        parts = ["at the hub"] if self._listener.hub == "joined" else []
+        if self._listener.address is not None:
+            people = len(self._listener.people)
+            parts.append(f"shared, {people} connected" if people else "shared")
+        return " · ".join(parts)
 
     def describe(self) -> str:
         """The address with the key, and who is connected."""
@@ -136,6 +162,27 @@ class RemoteFeature(Feature):
         # The address is a key: what a command says is kept with the conversation, and this must not be.
         listener.show(self.describe())
         return Says()
+
+    async def _run_hub(self, arguments: str, caller: CommandCaller) -> CommandResult:
+        """Show the session at the hub, or stop (`off`)."""
+        del caller
+        listener = self._needed()
+        if arguments.strip().lower() in _ENDINGS:
+            was, _ = listener.hub, await listener.leave()
+            listener.changed()
+            return Says("Left the hub." if was else "This session is not shown at a hub.")
+        if self._settings.disable_remote_control:
+            raise UsageError("Sharing is disabled (disableRemoteControl).")
+        listener.join(self._shown_name, waits=True)
+        listener.changed()
+        return Says(
+            "This session is shown at the hub."
+            if listener.hub == "joined"
+            else "The session joins the hub as soon as the agent of this machine runs: bridle hub agent"
+        )
+
+    def _shown_name(self) -> str:
+        return self._name or self._usual_name()
 
     def _needed(self) -> "RemoteListener":
         if self._listener is None:

@@ -66,7 +66,7 @@ class Audience(Protocol):
 
 
 class SharedChannel:
-    """Passes everything on to the channel of this place and, while there is one, to an audience."""
+    """Passes everything on to the channel of this place and to the audiences that there are."""
 
     def __init__(
         self,
@@ -84,25 +84,27 @@ class SharedChannel:
         self._answered = answered
         """Called with answers of remote clients."""
         self._open: list[Pending] = []
-        self._audience: Audience | None = None
+        self._audiences: list[Audience] = []
 
-    def share(self, audience: Audience | None) -> None:
-        """Let an audience in, with the questions that are open, or send it away."""
-        self._audience = audience
-        for pending in self._open if audience is not None else ():
-            self._tell_asked(pending)
+    def share(self, audience: Audience) -> None:
+        """Let an audience in, with the questions that are open."""
+        self._audiences.append(audience)
+        for pending in self._open:
+            audience.asked(pending)
+
+    def unshare(self, audience: Audience) -> None:
+        """Send an audience away."""
+        if audience in self._audiences:
+            self._audiences.remove(audience)
 
     def emit(self, event: Event) -> None:
-        audience = self._audience
-        if audience is None:
-            self._local.emit(event)
-            return
         if isinstance(event, TurnStarted | PromptFolded):
-            sender = audience.sender(event.prompt_uuid)
-            if sender is not None:
+            senders = (each.sender(event.prompt_uuid) for each in self._audiences)
+            if (sender := next((each for each in senders if each is not None), None)) is not None:
                 self._local.emit(Noticed(f"From {sender}, by remote control:", "notice"))
         self._local.emit(event)
-        audience.take(event)
+        for audience in tuple(self._audiences):
+            audience.take(event)
 
     async def ask(self, question: Question) -> Answer:
         pending = Pending(question)
@@ -120,8 +122,8 @@ class SharedChannel:
             self._open.remove(pending)
             own.cancel()
             await asyncio.gather(own, return_exceptions=True)
-            if self._audience is not None:
-                self._audience.settled(pending, by=by, answer=answer)
+            for audience in tuple(self._audiences):
+                audience.settled(pending, by=by, answer=answer)
             if pending.by:
                 self._tell_given(pending)
 
@@ -130,8 +132,8 @@ class SharedChannel:
 
         async def here() -> Answer:
             answer = await own
-            if _is_nobodys(own) and self._audience is not None:
-                await self._audience.deserted()
+            if _is_nobodys(own):
+                await asyncio.gather(*(each.deserted() for each in self._audiences))
             return answer
 
         answer = await first_answer(pending.given, here())
@@ -140,8 +142,8 @@ class SharedChannel:
         return self._here, _stamped(answer, self._origin)
 
     def _tell_asked(self, pending: Pending) -> None:
-        if self._audience is not None:
-            self._audience.asked(pending)
+        for audience in tuple(self._audiences):
+            audience.asked(pending)
 
     def _tell_given(self, pending: Pending) -> None:
         answer = pending.given.result()

@@ -108,7 +108,7 @@ class ChildSession:
         self.failed = code != 0
         ended = f"The session has ended{why}"
         self._tell(ended, level="warning" if code else "info")
-        self.shared_session.finish(ended)
+        self.shared_session.finish(ended, failed=self.failed)
         self._options.report(f"{self.name} has ended{why}")
 
     async def close(self) -> None:

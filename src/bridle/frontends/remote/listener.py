@@ -1,7 +1,7 @@
 """Lets remote clients reach the session of this process: its channel, and the server while it is shared."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bridle.engine.server import Server
 from bridle.frontends.remote.channel import SharedChannel
@@ -13,6 +13,7 @@ from bridle.types.origin import TYPED, Origin
 from bridle.types.question import Answer, Question
 
 if TYPE_CHECKING:
+    from bridle.frontends.remote.joining import HubConnection
     from bridle.frontends.remote.local_session import LocalSession
     from bridle.frontends.remote.server import RemoteServer
     from bridle.protocol.frames import Framer
@@ -46,6 +47,7 @@ class SessionListener:
         self._attended: Server | None = None
         self._listening: tuple[RemoteServer, LocalSession] | None = None
         self._key = ""
+        self._joined: HubConnection | None = None
         self.channel = SharedChannel(local, here=here, origin=origin, answered=answered)
         """What the session must report to and ask through."""
 
@@ -81,13 +83,36 @@ class SessionListener:
     async def close(self) -> None:
         if self._listening is None:
             return
-        self.channel.share(None)
         (server, local), self._listening, self._key = self._listening, None, ""
+        self.channel.unshare(local)
         if self._hand_over is not None:
             self._hand_over("")
         local.shared_session.finish("The session is not shared any more.")
         self._setup.env.pop(_ID, None)
         await server.close()
+
+    def join(self, name: Callable[[], str], *, waits: bool) -> None:
+        if self._joined is not None:
+            return
+        if self._attended is None:
+            raise UsageError("The session has not begun yet: try again in a moment.")
+        from bridle.frontends.remote.joining import HubConnection
+
+        local = self._local_session(self._attended, name, waits=waits)
+        self._joined = HubConnection(local, self._session.id, self._setup.env, on_change=self._on_change)
+        self.channel.share(local)
+
+    async def leave(self) -> None:
+        joined, self._joined = self._joined, None
+        if joined is not None:
+            self.channel.unshare(joined.local)
+            await joined.close()
+
+    @property
+    def hub(self) -> Literal["", "joining", "joined"]:
+        if self._joined is None:
+            return ""
+        return "joined" if self._joined.is_connected else "joining"
 
     @property
     def address(self) -> str | None:
@@ -107,7 +132,9 @@ class SessionListener:
     def changed(self) -> None:
         self._on_change()
 
-    def _local_session(self, server: Server, name: Callable[[], str]) -> "LocalSession":
+    def _local_session(
+        self, server: Server, name: Callable[[], str], *, waits: bool = True
+    ) -> "LocalSession":
         from bridle.features.teams.inbound import Inbound
         from bridle.frontends.remote.local_session import LocalSession, LocalSessionParts
 
@@ -120,7 +147,9 @@ class SessionListener:
             emit=self.channel.emit,
             env=setup.env,
         )
-        parts = LocalSessionParts(framer=lambda: self._framer(server), inbound=inbound, name=name)
+        parts = LocalSessionParts(
+            framer=lambda: self._framer(server), inbound=inbound, name=name, waits=waits
+        )
         return LocalSession(self._session, server, parts)
 
     def _framer(self, server: Server) -> "Framer":

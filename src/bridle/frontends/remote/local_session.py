@@ -43,6 +43,8 @@ class LocalSessionParts(Struct, frozen=True, kw_only=True):
     framer: Callable[[], Framer]
     inbound: Inbound
     name: Callable[[], str]
+    waits: bool = True
+    """Questions that no one can answer here wait for clients."""
 
 
 class LocalSession:
@@ -100,7 +102,8 @@ class LocalSession:
         self.shared_session.close(pending.id, by=by, how=_told(answer))
 
     async def deserted(self) -> None:
-        await self.shared_session.deserted()
+        if self._means.waits:
+            await self.shared_session.deserted()
 
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
         if id in self._server.waiting() or any(entry["uuid"] == id for entry in self._session.entries):

@@ -126,6 +126,8 @@ class SharedSession:
         self._moved = asyncio.Event()
         self.ended: str | None = None
         """Why nothing more will come."""
+        self.failed = False
+        """It ended with an error."""
         self.on_people: Callable[[str | None], None] = lambda _: None
         """Called when a client connects, with its name, or disconnects."""
 
@@ -143,9 +145,10 @@ class SharedSession:
         state = {**self._state(), "asks": asks, "ended": self.ended}
         return {"id": self.id, "name": self.name, "people": len(self._here), **state}
 
-    def finish(self, why: str) -> None:
+    def finish(self, why: str, *, failed: bool = False) -> None:
         """Nothing more will come; clients learn why when they have everything."""
         if self.ended is None:
+            self.failed = failed
             for id in tuple(self._inquiries):
                 self.close(id, by="the session", how="taken back")
             self.ended = why

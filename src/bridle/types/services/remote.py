@@ -1,7 +1,7 @@
 """Remote control: what a session offers to others, and what the program around it brings for that."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from bridle.types.services.service import Service
 
@@ -19,6 +19,25 @@ class RemoteListener(Protocol):
 
     async def close(self) -> None:
         """Disconnect every client and drop the key."""
+        ...
+
+    def join(self, name: Callable[[], str], *, waits: bool) -> None:
+        """Show the session at the hub that this machine has joined, as soon as its agent runs.
+
+        With `waits`, questions that no one here can answer wait for someone there.
+
+        Raises:
+            UsageError: the session has not begun.
+        """
+        ...
+
+    async def leave(self) -> None:
+        """Stop showing the session at the hub."""
+        ...
+
+    @property
+    def hub(self) -> Literal["", "joining", "joined"]:
+        """Whether the session is shown at the hub."""
         ...
 
     @property

@@ -15,6 +15,7 @@ from bridle.frontends.hub.machine.client import (
     WorkItem,
     patiently,
 )
+from bridle.frontends.hub.machine.joined import JoinedSessions
 from bridle.frontends.hub.machine.membership import Folder, Membership, Pointer, Pointers
 from bridle.frontends.hub.machine.session_link import SessionLink
 from bridle.frontends.hub.work_secret import WorkSecret, decode_work_secret
@@ -73,6 +74,7 @@ class MachineAgent:
         pointers: Pointers,
         options: AgentOptions,
         *,
+        joined: JoinedSessions,
         note: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -80,6 +82,7 @@ class MachineAgent:
         self._spawner = spawner
         self._pointers = pointers
         self._options = options
+        self._joined = joined
         self._note = note
         self._running: dict[str, asyncio.Task[None]] = {}
         """By the name of the session at the hub."""
@@ -93,7 +96,8 @@ class MachineAgent:
             HubRefused: the hub does not know this machine any more.
             HubUnreachable: it has not answered for too long.
         """
-        serving = [asyncio.create_task(self._serve(folder)) for folder in self._membership.folders]
+        serving = [asyncio.create_task(self._joined.serve())]
+        serving += [asyncio.create_task(self._serve(folder)) for folder in self._membership.folders]
         try:
             done, _ = await asyncio.wait(serving, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -109,6 +109,11 @@ class HubClient:
 
     async def deregister(self, environment: str) -> None:
         await self.call("DELETE", f"/v1/environments/bridge/{environment}")
+
+    async def create(self, title: str, tags: Sequence[str]) -> str:
+        """Let the hub know a session that was begun here; returns its name there."""
+        made = await self.call("POST", "/v1/code/sessions", {"title": title, "bridge": {}, "tags": [*tags]})
+        return checked(made["session"]["id"])
 
     async def bridge(self, session: str) -> Bridge:
         return msgspec.convert(await self.call("POST", f"/v1/code/sessions/{session}/bridge"), Bridge)

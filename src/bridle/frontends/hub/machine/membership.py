@@ -15,6 +15,9 @@ _FILE = "machine.json"
 _LARGEST = 1_000_000
 POINTER_SECONDS = 14_400.0
 """How long a session that was cut off is taken up again without being asked for."""
+_JOINED_SECONDS = 2_592_000.0
+"""How long the hub's name for a conversation is remembered that was begun on this machine."""
+JOINED = "joined"
 
 
 class Folder(Struct, frozen=True):
@@ -125,10 +128,18 @@ class Pointers:
 
     def fresh(self, now: float) -> list[Pointer]:
         """Those of a time short enough to take the session up again; older ones are removed."""
+        return [each for each in self._kept(now) if each.source != JOINED]
+
+    def of_conversation(self, conversation: str, now: float) -> Pointer | None:
+        """What the hub calls a conversation that was begun on this machine."""
+        known = (each for each in self._kept(now) if each.source == JOINED)
+        return next((each for each in known if each.conversation == conversation), None)
+
+    def _kept(self, now: float) -> list[Pointer]:
         found = list[Pointer]()
         for name in sorted(os.listdir(self._folder)) if os.path.isdir(self._folder) else ():
             pointer = self.read(name.removesuffix(".json"))
-            if pointer is None or now - pointer.at > POINTER_SECONDS:
+            if pointer is None or now - pointer.at > _lifetime(pointer):
                 os.unlink(os.path.join(self._folder, name))
             else:
                 found.append(pointer)
@@ -136,6 +147,10 @@ class Pointers:
 
     def _path(self, session: str) -> str:
         return os.path.join(self._folder, f"{session}.json")
+
+
+def _lifetime(pointer: Pointer) -> float:
+    return _JOINED_SECONDS if pointer.source == JOINED else POINTER_SECONDS
 
 
 def _is_near(host: str) -> bool:

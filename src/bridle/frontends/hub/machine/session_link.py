@@ -166,14 +166,15 @@ class SessionLink:
     def _report_state(self, *, ended: bool = False) -> None:
         listing = self._shared.listing()
         status = (
-            "completed" if ended
+            "failed" if ended and self._shared.failed
+            else "completed" if ended
             else "requires_action" if listing["asks"]
             else "running" if listing.get("busy")
             else "idle"
         )  # fmt: skip
         external = {
             **self._metadata,
-            **{name: listing.get(name) for name in ("model", "mode", "modes", "cwd", "waiting")},
+            **{name: listing.get(name) for name in ("model", "mode", "modes", "cwd", "waiting", "ends")},
             "asks": list(listing["asks"]),
             "name": self._shared.name,
         }
