@@ -29,6 +29,9 @@ def main() -> int:
         from bridle.cli.bytecode import use_image
 
         use_image()
+        from bridle.cli.lazy_modules import use_lazy_modules
+
+        use_lazy_modules()
         _import_msgspec()
     from bridle.cli.main import run
 

@@ -6,10 +6,12 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from bridle.cli.headless.signals import call_on_signals
 from bridle.config.options import SessionOptions
 from bridle.engine.null_parts import NO_SERVERS
 from bridle.features.remote.feature import joins_hub
@@ -54,7 +56,8 @@ def run_print(
         BridleError: nothing could be begun.
     """
     # Without an open session, a signal ends the program at once.
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     options, read = _introduced(options)
     setup = set_up(options, env)
     prompts = _prompts_at_hand(options)
@@ -133,9 +136,8 @@ class _Run:
         # From here on there is garbage; what start-up made stays and is never looked at again.
         gc.freeze()
         gc.enable()
-        loop = asyncio.get_running_loop()
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-            loop.add_signal_handler(number, self._stop, code)
+        codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+        call_on_signals({number: partial(self._stop, code) for number, code in codes.items()})
         self._task = asyncio.create_task(self._serve(live, front))
         await asyncio.wait([self._task])
 
