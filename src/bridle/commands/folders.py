@@ -1,13 +1,18 @@
 """Commands about where the session works."""
 
-import os.path
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Literal
+
+import msgspec
 
 from bridle.commands.context import CommandContext
 from bridle.engine.runtime import Runtime
+from bridle.engine.server import Server
 from bridle.host.git.repository import current_branch
 from bridle.transcripts.session import Session
+from bridle.transcripts.store import transcript_path
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
 from bridle.types.hooks.environment import CwdChanged, DirectoryAdded
@@ -76,6 +81,30 @@ async def enter_folder(path: str, session: Session, runtime: Runtime) -> None:
     session.git_branch = current_branch(path)
     if hooks.listens_to("CwdChanged") or hooks.listens_to("FileChanged"):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=path))
+
+
+def move_files(session: Session, server: Server, *, tell_hooks: Callable[[str], None]) -> bool:
+    """Keep transcript and storage with the project of the session's folder; whether they are there now.
+
+    The old place of the storage leads to the new one, because the model knows paths in it.
+    """
+    records = server.runtime.records
+    if records.transcript is None:
+        return False
+    path = transcript_path(session.id, session.cwd, server.runtime.env)
+    if path == records.transcript:
+        return True
+    if not session.relocate(path):
+        return False
+    storage = path.removesuffix(".jsonl")
+    # A folder that cannot move is still used under its old name.
+    with suppress(OSError):
+        os.rename(records.storage, storage)
+        os.symlink(storage, records.storage)
+    earlier = tuple(dict.fromkeys((records.storage, *records.earlier)))
+    server.change(records=msgspec.structs.replace(records, transcript=path, storage=storage, earlier=earlier))
+    tell_hooks(path)
+    return True
 
 
 def is_working_folder(path: str, runtime: Runtime) -> bool:

@@ -1,5 +1,7 @@
 """Questions about the conversation that do not become part of it."""
 
+from collections.abc import Sequence
+
 from bridle.commands.context import CommandContext
 from bridle.engine.limits import money_limit
 from bridle.engine.request import request_for
@@ -28,9 +30,17 @@ async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST
 
 
 async def ask_about(
-    session: Session, runtime: Runtime, question: str, *, origin: Origin, most: int = _MOST_TOKENS
+    session: Session,
+    runtime: Runtime,
+    question: str,
+    *,
+    origin: Origin,
+    most: int = _MOST_TOKENS,
+    earlier: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Ask the main model about a conversation, for callers that have no command.
+
+    `earlier` are side questions that were asked before this one, with their answers.
 
     Raises:
         ToolError: the budget is used up, or the model gave no answer.
@@ -39,8 +49,12 @@ async def ask_about(
     turn = Turn(session, Prompt(content=question, origin=origin), runtime)
     if (objection := money_limit(turn)) is not None:
         raise ToolError(" ".join(objection.errors))
+    history = _settled(session)
+    for before, said in earlier:
+        history = history.extended({"role": "user", "content": before})
+        history = history.extended({"role": "assistant", "content": said or "(no answer)"})
     asked: SentMessage = {"role": "user", "content": question + _NOTE}
-    request = request_for(turn, _settled(session).extended(asked), max_tokens=max(most, _MOST_TOKENS))
+    request = request_for(turn, history.extended(asked), max_tokens=max(most, _MOST_TOKENS))
     answer = await whole_answer(session, runtime, request, purpose="side question")
     if answer is None:
         raise ToolError("The model returned no answer. Try again.")

@@ -8,7 +8,7 @@ from bridle.types.errors import McpError
 if TYPE_CHECKING:
     from bridle.engine.permissions.relay import RelayedChannel
     from bridle.mcp.servers import Servers
-    from bridle.types.services.mcp import Prompt, Replaced, Resource, ServedSkill, ServerState
+    from bridle.types.services.mcp import LoginPage, Prompt, Replaced, Resource, ServedSkill, ServerState
     from bridle.types.tool import Tool
 
 
@@ -76,6 +76,15 @@ class LazyServers:
 
     async def toggle(self, name: str, *, enabled: bool) -> None:
         await self._known(name).toggle(name, enabled=enabled)
+
+    async def begin_login(self, name: str, redirect_uri: str | None = None) -> "LoginPage":
+        return await self._known(name).begin_login(name, redirect_uri)
+
+    async def finish_login(self, name: str, address: str) -> None:
+        await self._known(name).finish_login(name, address)
+
+    async def log_out(self, name: str) -> None:
+        await self._known(name).log_out(name)
 
     async def set_servers(self, configs: Mapping[str, Any]) -> "Replaced":
         return await self.open().set_servers(configs)

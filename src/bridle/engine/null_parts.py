@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from bridle.engine.turn import Ending, Turn
     from bridle.types.command import Command
     from bridle.types.permission import PermissionUpdate
+    from bridle.types.services.mcp import LoginPage, Replaced, Resource, ServedSkill, ServerState
     from bridle.types.services.mcp import Prompt as ServerPrompt
-    from bridle.types.services.mcp import Replaced, Resource, ServedSkill, ServerState
     from bridle.types.tool import Tool, Toolbox
     from bridle.types.turn import Prompt
 
@@ -94,6 +94,17 @@ class NoServers:
 
     async def toggle(self, name: str, *, enabled: bool) -> None:
         del enabled
+        _no_server(name)
+
+    async def begin_login(self, name: str, redirect_uri: str | None = None) -> "LoginPage":
+        del redirect_uri
+        _no_server(name)
+
+    async def finish_login(self, name: str, address: str) -> None:
+        del address
+        _no_server(name)
+
+    async def log_out(self, name: str) -> None:
         _no_server(name)
 
     async def set_servers(self, configs: Mapping[str, Any]) -> "Replaced":

@@ -15,6 +15,7 @@ from bridle.mcp.catalog import ServerTool
 from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.connection import Connection
 from bridle.mcp.discovery_cache import DiscoveryCache
+from bridle.mcp.host_logins import HostLogins
 from bridle.mcp.resource_tools import resource_tools, waiting_tool
 from bridle.mcp.results import FitImage
 from bridle.mcp.server_lists import ServerLists
@@ -27,6 +28,7 @@ from bridle.types.errors import ConfigError, McpError
 from bridle.types.sandbox import Sandbox
 from bridle.types.services.mcp import (
     TURNED_OFF,
+    LoginPage,
     Prompt,
     Replaced,
     Resource,
@@ -90,6 +92,7 @@ class Servers:
         self._waits = False
         """Whether the model knows of a tool that waits for servers; it stays then."""
         self._cache = DiscoveryCache.of(context.env)
+        self._logins = HostLogins(context.authorizer, self.reconnect)
         for server in servers:
             self._add(server)
 
@@ -189,6 +192,19 @@ class Servers:
         elif connection.status == "disabled":
             await connection.restart()
 
+    async def begin_login(self, name: str, redirect_uri: str | None = None) -> LoginPage:
+        return await self._logins.begin(self._find(name).server, redirect_uri)
+
+    async def finish_login(self, name: str, address: str) -> None:
+        await self._logins.finish(name, address)
+
+    async def log_out(self, name: str) -> None:
+        connection = self._find(name)
+        await self._logins.leave(connection.server)
+        if connection.status != "disabled":
+            with suppress(McpError):  # It says by its status that it wants a login.
+                await connection.restart()
+
     async def set_servers(self, configs: Mapping[str, Any]) -> Replaced:
         wanted: dict[str, Server] = {}
         errors: dict[str, str] = {}
@@ -284,6 +300,7 @@ class Servers:
             connection.tell_roots_changed()
 
     async def close(self) -> None:
+        await self._logins.close()
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
         await asyncio.to_thread(self._reaper.close)
 

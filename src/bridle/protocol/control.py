@@ -99,14 +99,11 @@ class ControlExchange:
 
 
 def success(request: ControlRequest, answer: Frame | None = None, **beside: Any) -> Frame:
-    """The answer to a request that could be fulfilled."""
-    response: Frame = {
-        "subtype": "success",
-        "request_id": request.request_id,
-        "response": answer or {},
-        **beside,
-    }
-    return {"type": "control_response", "response": response}
+    """The answer to a request that could be fulfilled; None is a bare acknowledgement."""
+    response: Frame = {"subtype": "success", "request_id": request.request_id}
+    if answer is not None:
+        response["response"] = answer
+    return {"type": "control_response", "response": {**response, **beside}}
 
 
 def failure(request: ControlRequest, error: str, **beside: Any) -> Frame:

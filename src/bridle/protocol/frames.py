@@ -224,6 +224,10 @@ class Framer:
         """The session has another name."""
         return self._system("session_title_changed", title=title)
 
+    def progress(self, request_id: str) -> Frame:
+        """A request of the host that takes a while has begun."""
+        return self._system("control_request_progress", request_id=request_id, status="started")
+
     def commands(self, commands: Sequence[Frame]) -> Frame:
         """There are other slash commands now."""
         return self._system("commands_changed", commands=list(commands))

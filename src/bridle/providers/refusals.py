@@ -1,5 +1,6 @@
 """What a failed exchange with any vendor means, in one sentence that says the way out."""
 
+import os.path
 import re
 import time
 from collections.abc import Mapping
@@ -9,12 +10,15 @@ from urllib.parse import urlsplit
 from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
 
+from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpFault
+from bridle.host.paths import config_home
 from bridle.host.secrets import SECRETS
 from bridle.providers.nearest import alike
 from bridle.providers.vendor import Vendor, request_id
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
 
+_LARGEST = 1 << 20
 _QUOTED = 400
 """Characters of a service's own words that an error repeats."""
 
@@ -121,14 +125,23 @@ def no_key(vendor: Vendor, env: Mapping[str, str]) -> str:
         f"No key for {vendor.label}. Please run /login or `bridle auth login {vendor.name}`, "
         f"set {' or '.join(vendor.key_env)}, or try `--model offline`, which needs none."
     )
-    if vendor.is_home and env.get("CLAUDE_CODE_OAUTH_TOKEN"):
-        text += f" {_SUBSCRIPTION}"
-    return text
+    return f"{text} {NO_SUBSCRIPTION}" if vendor.is_home and has_subscription(env) else text
 
 
-_SUBSCRIPTION = (
-    "CLAUDE_CODE_OAUTH_TOKEN is not used: logins with a subscription are only for programs of Anthropic."
+NO_SUBSCRIPTION = (
+    "A login with a subscription (CLAUDE_CODE_OAUTH_TOKEN, .credentials.json) is not used: "
+    "Anthropic allows it only in its own programs. Use an API key."
 )
+
+
+def has_subscription(env: Mapping[str, str]) -> bool:
+    """Whether a login of Anthropic's own program is there."""
+    if env.get("CLAUDE_CODE_OAUTH_TOKEN"):
+        return True
+    try:
+        return b'"claudeAiOauth"' in read_bytes(os.path.join(config_home(env), ".credentials.json"), _LARGEST)
+    except OSError:
+        return False
 
 
 def no_address(vendor: Vendor) -> str:

@@ -75,6 +75,10 @@ class SessionSettings:
 
         return listing(self._live.current.layers, trusted=self._setup.trusted)
 
+    def moved(self, transcript: str) -> None:
+        """The conversation is kept in another file, which hooks name from now on."""
+        self._hooks.move(transcript)
+
     async def apply(self, changes: Mapping[str, Any]) -> None:
         current = self._live.current
         own = next((layer.values for layer in current.layers if layer.source == "flagSettings"), {})

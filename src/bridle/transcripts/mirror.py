@@ -28,6 +28,12 @@ class MirroredWriter:
     def sibling(self, path: str) -> "MirroredWriter":
         return MirroredWriter(self._writer.sibling(path), path, self._follow, of_agent=True)
 
+    def relocate(self, path: str) -> bool:
+        if not self._writer.relocate(path):
+            return False
+        self._path = path
+        return True
+
     def close(self) -> None:
         self._writer.close()
 

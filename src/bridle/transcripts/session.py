@@ -390,6 +390,14 @@ class Session:
         self._conversation.replace(entries)
         self.note({"type": "bridle-leaf", "leafUuid": self._leaf(), "sessionId": self.id})
 
+    def relocate(self, path: str) -> bool:
+        """Keep the conversation in another file from now on; False when it stays in its own."""
+        self.flush()
+        if not self._writer.relocate(path):
+            return False
+        self.note({"type": "relocated", "sessionId": self.id, "relocatedCwd": self.cwd})
+        return True
+
     def become(self, other: "Session") -> None:
         """Switch to another conversation in its own file; model, mode and rules stay as they are."""
         self.close()

@@ -30,6 +30,10 @@ class Writer(Protocol):
         """Who writes another file in the same manner, such as the transcript of an agent."""
         ...
 
+    def relocate(self, path: str) -> bool:
+        """Move what was written to another place and write there; False when it stays where it is."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -45,6 +49,10 @@ class NoTranscript:
     def sibling(self, path: str) -> "NoTranscript":
         del path
         return self
+
+    def relocate(self, path: str) -> bool:
+        del path
+        return False
 
     def close(self) -> None:
         pass
@@ -104,6 +112,19 @@ class Transcript:
 
     def sibling(self, path: str) -> "Transcript":
         return Transcript(path, warn=self._warn, durable=False)
+
+    def relocate(self, path: str) -> bool:
+        self._flush()
+        try:
+            _make_private_dir(os.path.dirname(path))
+            if os.path.lexists(path):
+                return False
+            if os.path.lexists(self.path):
+                os.rename(self.path, path)
+        except OSError:
+            return False
+        self.path = path
+        return True
 
     def close(self) -> None:
         """Let another process continue the session."""

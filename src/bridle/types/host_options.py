@@ -5,6 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.types.permission import Mode
+
 
 class HostServers(Struct, frozen=True, kw_only=True):
     """MCP servers inside the host program, reached over the control protocol."""
@@ -27,6 +29,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     plan_mode_instructions: str | None = None
     tool_aliases: Mapping[str, str] = {}
     prompt_suggestions: bool = False
+    server_modes: Mapping[str, Mode] = {}
+    """The permission mode for calls of single MCP servers, by name."""
     suggestions_paused: bool = False
     """The host wants no suggestions for now."""
     agent_progress_summaries: bool = False

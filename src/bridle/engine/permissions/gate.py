@@ -23,6 +23,7 @@ from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged, ReasonType
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
 from bridle.types.sandbox import Refusal, beyond_words
+from bridle.types.services.mcp import normalised
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
 
@@ -227,10 +228,19 @@ def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | No
         access=tool.access(input, turn.runtime.workspace),
         hook=hook,
     )
-    case = prepare(asked, standing(turn))
+    case = prepare(asked, _position(tool, turn))
     if not (more := turn.runtime.features.rules(tool, asked.subject)):
         return case
     return msgspec.structs.replace(case, rules=(*case.rules, *more))
+
+
+def _position(tool: Tool, turn: Turn) -> SessionPosition:
+    """Where the session stands; a host may have set another mode for the calls of one server."""
+    position, modes = standing(turn), turn.runtime.host.offer.server_modes
+    for server, mode in modes.items():
+        if tool.name.startswith(f"mcp__{normalised(server)}__"):
+            return msgspec.structs.replace(position, mode=mode)
+    return position
 
 
 def standing(turn: Turn) -> SessionPosition:

@@ -129,6 +129,11 @@ class RemoteFeature(Feature):
         return None if address is None else (address, self._name)
 
     @property
+    def address_with_key(self) -> str:
+        shared = self._listener is not None and self._listener.address is not None
+        return self._listener.address_with_key if shared and self._listener is not None else ""
+
+    @property
     def sign(self) -> str:
         if self._listener is None:
             return ""

@@ -251,10 +251,14 @@ def _model(value: str, name: str) -> dict[str, Any]:
         "description": name,
         "resolvedModel": name,
         "supportsEffort": bool(facts.efforts),
-        "supportsAdaptiveThinking": facts.thinking == "adaptive",
+        "supportsAdaptiveThinking": facts.thinking in ("adaptive", "always"),
+        "supportsThinkingOff": facts.thinking != "always",
     }
     if facts.efforts:
         shown["supportedEffortLevels"] = list(facts.efforts)
+        shown["supportsAutoMode"] = True
+    if facts.fast_factor > 1:
+        shown["supportsFastMode"] = True
     return shown
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from bridle.host.first_answer import first_answer
-from bridle.mcp.auth.callback import Callback, read_parameters
+from bridle.mcp.auth.callback import Callback, HostCallback, read_parameters
 from bridle.mcp.auth.errors import LoginFailed
 from bridle.mcp.auth.metadata import ServerMetadata
 from bridle.mcp.auth.pkce import challenge_of, new_secret, require_s256
@@ -23,6 +23,8 @@ class BrowserLogin(Struct, frozen=True, kw_only=True):
     pasted: Callable[[], Awaitable[str]] | None = None
     """Waits until the person hands over the address that the browser ended at."""
     patience: float = _PATIENCE
+    redirect_uri: str | None = None
+    """Where the browser ends, when a host waits for it there and hands the address over."""
 
 
 class AuthorizationCode(Struct, frozen=True):
@@ -35,7 +37,7 @@ class AuthorizationCode(Struct, frozen=True):
 async def fetch_code(
     visit: BrowserLogin,
     server: ServerMetadata,
-    callback: Callback,
+    callback: Callback | HostCallback,
     *,
     client_id: str,
     scope: str | None,
@@ -70,7 +72,7 @@ async def fetch_code(
     return AuthorizationCode(_code(found, state, server), verifier)
 
 
-async def _come_back(visit: BrowserLogin, callback: Callback) -> Mapping[str, str]:
+async def _come_back(visit: BrowserLogin, callback: Callback | HostCallback) -> Mapping[str, str]:
     """Whichever comes first: the browser at our page, or the address in the person's own hand."""
     ways = [callback.visited(), *([] if visit.pasted is None else [_read(visit.pasted)])]
     try:

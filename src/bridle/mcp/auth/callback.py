@@ -79,6 +79,23 @@ class Callback:
             self._came.set_result(found)
 
 
+class HostCallback:
+    """A page of a host program, which hands over the address that the browser ends at."""
+
+    def __init__(self, redirect_uri: str) -> None:
+        self.redirect_uri = redirect_uri
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    async def visited(self) -> Mapping[str, str]:
+        """Never comes: the host has the browser."""
+        return await asyncio.get_running_loop().create_future()
+
+
 def read_parameters(address: str) -> dict[str, str]:
     """What the address that the browser was sent to says."""
     return dict(parse_qsl(urlsplit(address.strip()).query, keep_blank_values=True))

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.mcp.auth.browser_login import BrowserLogin, fetch_code
-from bridle.mcp.auth.callback import Callback
+from bridle.mcp.auth.callback import Callback, HostCallback
 from bridle.mcp.auth.challenge import Challenge
 from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
 from bridle.mcp.auth.http import AuthHttp
@@ -69,7 +69,7 @@ async def log_in(
     saved = await asyncio.to_thread(account.logins.find, account.key)
     scope = wanted_scope(account.settings, found, challenge, saved)
     secret = await asyncio.to_thread(account.client_secret)
-    async with _callback(account, saved) as callback:
+    async with _callback(account, saved, visit) as callback:
         applicant = ClientRegistration(
             name=account.name,
             settings=account.settings,
@@ -194,7 +194,9 @@ def _replace(account: Account, login: Login) -> None:
     account.logins.save(account.key, login)
 
 
-def _callback(account: Account, saved: Login | None) -> Callback:
+def _callback(account: Account, saved: Login | None, visit: BrowserLogin) -> Callback | HostCallback:
+    if visit.redirect_uri is not None:
+        return HostCallback(visit.redirect_uri)
     fixed = account.settings.callback_port
     given = account.env.get("MCP_OAUTH_CALLBACK_PORT", "")
     if fixed is None and given.isdecimal() and 0 < int(given) < 65536:

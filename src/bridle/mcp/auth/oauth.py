@@ -14,7 +14,7 @@ from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge, read_challenge
 from bridle.mcp.auth.errors import LoginFailed
 from bridle.mcp.auth.http import AuthHttp
-from bridle.mcp.auth.login import Account, log_in, refresh
+from bridle.mcp.auth.login import Account, log_in, log_out, refresh
 from bridle.mcp.auth.saved_logins import Login
 
 _LOCK_PATIENCE = 45.0
@@ -70,6 +70,32 @@ class OAuthAuthorizer:
                 if self._visit is not None:
                     raise
                 return False
+
+    async def log_in(self, visit: BrowserLogin) -> None:
+        """Log in with a person at a browser, whatever login there is.
+
+        Raises:
+            LoginFailed: it did not work; an earlier login is as it was.
+        """
+        wire = AuthHttp(self._account.env)
+        try:
+            self._login = await log_in(self._account, visit, wire=wire, challenge=self.challenge)
+        finally:
+            await wire.close()
+        self._loaded = True
+
+    async def log_out(self) -> None:
+        """Make the tokens void and forget them.
+
+        Raises:
+            LoginFailed: what is kept cannot be changed.
+        """
+        wire = AuthHttp(self._account.env)
+        try:
+            await log_out(self._account, wire=wire)
+        finally:
+            await wire.close()
+        self._login, self._loaded = None, True
 
     async def forget(self) -> None:
         """Look into the vault again: someone has logged in or out."""

@@ -37,9 +37,18 @@ async def get_chrome_dialog(dispatcher: ControlDispatcher, request: Mapping[str,
     env = dispatcher.runtime.env
     feature = dispatcher.runtime.features.find(BROWSERS)
     listed = await get_chrome_browsers(dispatcher, request)
+    installed = [each.name for each in browser_folders(env) if is_installed(each, env)]
+    is_on = feature is not None and feature.is_on
     return {
-        "enabled": feature is not None and feature.is_on,
-        "installed": [each.name for each in browser_folders(env) if is_installed(each, env)],
+        "allowed": feature is not None,
+        "subscriber": False,
+        "wsl": False,
+        "installed": bool(installed),
+        "installed_in": installed,
+        "connected": bool(listed["browsers"]),
+        "enabled_by_default": is_on,
+        "at_startup": is_on,
+        "urls": {},
         **listed,
     }
 

@@ -1,6 +1,14 @@
 """Every request that a host may make, by its subtype."""
 
-from bridle.protocol.control_requests import browser, dialogs, servers, side_requests
+from bridle.protocol.control_requests import (
+    browser,
+    dialogs,
+    logins,
+    refused,
+    servers,
+    sharing,
+    side_requests,
+)
 from bridle.protocol.control_requests import changes as steering
 from bridle.protocol.control_requests import queries as inquiries
 from bridle.protocol.control_requests.context_usage import get_context_usage
@@ -33,6 +41,18 @@ _HANDLERS = {
     "mcp_message": servers.mcp_message,
     "mcp_call": servers.mcp_call,
     "mcp_read_resource": servers.mcp_read_resource,
+    "mcp_authenticate": logins.mcp_authenticate,
+    "mcp_oauth_callback_url": logins.mcp_oauth_callback_url,
+    "mcp_clear_auth": logins.mcp_clear_auth,
+    "set_mcp_permission_mode_override": servers.set_mcp_permission_mode_override,
+    "channel_enable": refused.channel_enable,
+    "claude_authenticate": logins.claude_authenticate,
+    "claude_oauth_callback": logins.no_login_waits,
+    "claude_oauth_wait_for_completion": logins.no_login_waits,
+    "claim_session": refused.claim_session,
+    "remote_control": sharing.remote_control,
+    "ultrareview_launch": refused.ultrareview_launch,
+    "submit_survey_feedback": refused.submit_survey_feedback,
     "get_context_usage": get_context_usage,
     "get_settings": inquiries.get_settings,
     "get_session_cost": inquiries.get_session_cost,
@@ -50,7 +70,8 @@ _HANDLERS = {
     "get_chrome_browsers": browser.get_chrome_browsers,
     "get_chrome_dialog": browser.get_chrome_dialog,
     "select_chrome_browser": browser.select_chrome_browser,
-    "set_chrome_browser_hints": steering.nothing,
+    "get_sandbox_dialog": dialogs.get_sandbox_dialog,
+    "set_chrome_browser_hints": refused.set_chrome_browser_hints,
     "generate_session_title": side_requests.generate_session_title,
     "side_question": side_requests.side_question,
     "message_rated": side_requests.message_rated,
@@ -77,7 +98,8 @@ _ORDERED = frozenset(
         "seed_read_state",
         "rewind_files",
         "mcp_set_servers",
+        "set_mcp_permission_mode_override",
     }
 )
 
-CATALOG = RequestCatalog(handlers=_HANDLERS, ordered=_ORDERED)
+CATALOG = RequestCatalog(handlers=_HANDLERS, ordered=_ORDERED, announced=frozenset({"side_question"}))

@@ -64,10 +64,10 @@ async def set_model(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
     return {"model": model}
 
 
-async def set_max_thinking_tokens(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def set_max_thinking_tokens(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     """A budget from the next request on; 0 turns thinking off, null goes back to what is usual."""
     if "max_thinking_tokens" not in request:
-        return {}
+        return
     match request["max_thinking_tokens"]:
         case None:
             dispatcher.session.swap(thinking=None)
@@ -77,20 +77,17 @@ async def set_max_thinking_tokens(dispatcher: ControlDispatcher, request: Mappin
             dispatcher.session.swap(thinking=Thinking("enabled", budget) if budget else Thinking("disabled"))
         case _:
             raise UsageError("max_thinking_tokens must be a whole number from 0 up, or null.")
-    return {}
 
 
-async def apply_flag_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def apply_flag_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     await dispatcher.services.settings.apply(_settings(request))
-    return {}
 
 
-async def update_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def update_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     await dispatcher.services.settings.write(str(request.get("source")), _settings(request))
-    return {}
 
 
-async def rename_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def rename_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     title = request.get("title") or request.get("name")
     if not isinstance(title, str) or not title.strip():
         raise UsageError("A session needs a name that is not empty.")
@@ -101,7 +98,6 @@ async def rename_session(dispatcher: ControlDispatcher, request: Mapping[str, An
         {"type": "custom-title", "customTitle": short, "sessionId": dispatcher.session.id}
     )
     dispatcher.send(dispatcher.services.framer.title(short))
-    return {"title": short}
 
 
 async def set_color(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -132,7 +128,7 @@ async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str
 
 async def set_cwd(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Continue in another folder; one outside the working folders needs the word of the host."""
-    from bridle.commands.folders import enter_folder, is_working_folder
+    from bridle.commands.folders import enter_folder, is_working_folder, move_files
 
     workspace, named = dispatcher.runtime.workspace, request.get("path")
     if not isinstance(named, str) or not named:
@@ -147,10 +143,12 @@ async def set_cwd(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> 
     changed = path != workspace.cwd
     if changed:
         await enter_folder(path, dispatcher.session, dispatcher.runtime)
-    return {"status": "ok", "cwd": path, "changed": changed, "transcript_relocated": False}
+    session, server = dispatcher.session, dispatcher.server
+    kept = move_files(session, server, tell_hooks=dispatcher.services.settings.moved)
+    return {"status": "ok", "cwd": path, "changed": changed, "transcript_relocated": kept}
 
 
-async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     """Count a file as read, if it still is as the host says it was."""
     path, mtime = request.get("path"), request.get("mtime")
     if not isinstance(path, str) or not isinstance(mtime, int | float):
@@ -162,7 +160,6 @@ async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, A
     if facts.st_mtime_ns // 1_000_000 == int(mtime) and len(data) <= _LARGEST_SEED:
         text = data.decode("utf-8", "replace")
         dispatcher.runtime.workspace.files.note(real, FileState(content=text, mtime_ns=facts.st_mtime_ns))
-    return {}
 
 
 async def rewind_files(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -196,20 +193,18 @@ async def background_tasks(dispatcher: ControlDispatcher, request: Mapping[str, 
     named = request.get("tool_use_id")
     call_id = named if isinstance(named, str) else None
     moved = dispatcher.runtime.features.move_to_background(call_id)
-    return {"backgrounded": moved > 0 or call_id is None}
+    return {} if call_id is None else {"backgrounded": moved > 0}
 
 
-async def end_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def end_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     del request
     dispatcher.server.withdraw()
     dispatcher.services.end()
-    return {}
 
 
-async def nothing(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def nothing(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     """There is nothing here that the request could change."""
     del dispatcher, request
-    return {}
 
 
 def _rejected(reason: str, message: str) -> Frame:

@@ -13,6 +13,7 @@ from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.host.paths import config_home
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
+from bridle.types.services.session import MEMORY
 from bridle.version import COMPATIBLE_WITH, __version__
 
 _LONGEST_NAME = 50
@@ -85,7 +86,60 @@ async def get_memory_dialog(dispatcher: ControlDispatcher, request: Mapping[str,
         for path in dict.fromkeys((*usual, *loaded))
         for kind, label in (shown[path],)
     ]
-    return {"files": files, "folders": [], "memories": []}
+    memory = dispatcher.runtime.features.find(MEMORY)
+    is_on = memory is not None
+    folder = {"kind": "auto", "path": f"{memory}/", "label": "Open auto-memory folder", "description": ""}
+    return {
+        "files": files,
+        "folders": [folder] if is_on else [],
+        "memories": [],
+        "auto_memory": {"enabled": is_on, "toggleable": True, "status": "on" if is_on else "off"},
+        "auto_dream": {
+            "shown": False,
+            "enabled": False,
+            "toggleable": False,
+            "status": "off",
+            "detail": "",
+        },
+    }
+
+
+async def get_sandbox_dialog(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """Whether commands run behind a boundary, and what the settings say about it."""
+    del request
+    gate, settings = dispatcher.runtime.gate, dispatcher.services.settings
+    wanted = _object(settings.effective().get("sandbox"))
+    files, network = _object(wanted.get("filesystem")), _object(wanted.get("network"))
+    managed = [each for each in settings.sources() if each["source"] == "policySettings"]
+    locked = any("sandbox" in each["settings"] for each in managed)
+    is_on = gate.sandbox is not None
+    mode = "disabled" if not is_on else "auto-allow" if gate.sandbox_allows else "regular"
+    return {
+        "supported": True,
+        "locked": locked,
+        "overrides_locked": locked,
+        "policy_origins": [str(each["path"]) for each in managed if "sandbox" in each["settings"]],
+        "enabled": is_on,
+        "enabled_in_settings": wanted.get("enabled") is True,
+        "mode": mode,
+        "auto_allow_available": True,
+        "no_sandbox_allowed": gate.sandbox is None or gate.sandbox.may_be_left,
+        "unsandboxed_fallback": wanted.get("failIfUnavailable") is not True,
+        "dependencies": {"errors": [], "warnings": []},
+        "excluded_commands": _list(wanted.get("excludedCommands")),
+        "restrictions": {
+            "fs_deny_read": _list(files.get("denyRead")),
+            "fs_allow_read": _list(files.get("allowRead")),
+            "fs_allow_write": _list(files.get("allowWrite")),
+            "fs_deny_write": _list(files.get("denyWrite")),
+            "network_allowed_domains": _list(network.get("allowedDomains")),
+            "network_denied_domains": _list(network.get("deniedDomains")),
+            "network_managed": network.get("allowManagedDomainsOnly") is True,
+            "unix_sockets": _list(network.get("allowUnixSockets")),
+            "allow_all_unix_sockets": network.get("allowAllUnixSockets") is True,
+            "ignored_glob_patterns": [],
+        },
+    }
 
 
 async def get_skills_dialog(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -110,6 +164,14 @@ async def get_skills_dialog(dispatcher: ControlDispatcher, request: Mapping[str,
             if skill.form == "skill"
         ]
     }
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _section(title: str, rows: Mapping[str, Any]) -> Frame:

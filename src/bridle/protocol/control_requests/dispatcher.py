@@ -16,7 +16,8 @@ from bridle.types.errors import BridleError
 from bridle.types.hooks.outcome import AskHost
 from bridle.types.permission import Rule
 
-Handler = Callable[["ControlDispatcher", Mapping[str, Any]], Awaitable[Frame]]
+Handler = Callable[["ControlDispatcher", Mapping[str, Any]], Awaitable[Frame | None]]
+"""Answers a request; None where the acknowledgement has no content."""
 Prompting = Mapping[str, Any]
 """What a host wants the system prompt to be: `custom`, `append`, `facts_apart`."""
 
@@ -42,6 +43,10 @@ class LiveSettings(Protocol):
 
     def hooks(self) -> Mapping[str, Any]:
         """Every configured hook, as a menu would list it."""
+        ...
+
+    def moved(self, transcript: str) -> None:
+        """The conversation is kept in another file."""
         ...
 
     async def apply(self, changes: Mapping[str, Any]) -> None:
@@ -88,6 +93,8 @@ class RequestCatalog(Struct, frozen=True, kw_only=True):
     handlers: Mapping[str, Handler]
     ordered: frozenset[str]
     """Requests that change what later prompts meet."""
+    announced: frozenset[str] = frozenset()
+    """Requests that take a while: a frame says when they begin."""
 
 
 class ControlDispatcher:
@@ -170,6 +177,8 @@ class ControlDispatcher:
             await self._handle(handler, request)
 
     async def _handle(self, handler: Handler, request: ControlRequest) -> None:
+        if request.subtype in self._catalog.announced:
+            self.send(self.services.framer.progress(request.request_id))
         try:
             answer = await handler(self, request.request)
         except BridleError as error:

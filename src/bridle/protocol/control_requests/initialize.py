@@ -4,10 +4,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured_output import AnswerShape
 from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
+from bridle.host.paths import config_home
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.protocol.control_requests.servers import take_policies
@@ -19,6 +22,7 @@ from bridle.types.host_options import HostOptions, HostServers
 from bridle.types.saved_prompt import no_prompt
 from bridle.types.services.fast_mode import FAST_MODE
 from bridle.types.services.plugins import PLUGINS
+from bridle.types.services.remote import REMOTE
 from bridle.version import COMPATIBLE_WITH, __version__
 
 
@@ -54,6 +58,8 @@ async def initialize(dispatcher: ControlDispatcher, request: Mapping[str, Any]) 
 
 def _take_over(dispatcher: ControlDispatcher, offer: HostOptions) -> None:
     """Let the parts of the session have what the host brings for them."""
+    modes = dispatcher.runtime.host.offer.server_modes
+    offer = msgspec.structs.replace(offer, server_modes=modes)
     dispatcher.server.change(host=dispatcher.runtime.host.offering(offer))
     dispatcher.server.alias_tools(offer.tool_aliases)
     runtime, brought = dispatcher.runtime, offer.servers
@@ -140,6 +146,16 @@ def _answer(dispatcher: ControlDispatcher) -> Frame:
         "current_permission_mode": dispatcher.session.state.mode,
         "session_state": "running" if dispatcher.server.busy else "idle",
         "fast_mode_state": "off" if fast is None else fast.state,
+        **({} if fast is not None else {"fast_mode_disabled_reason": "sdk_opt_in_required"}),
+        "user_output_styles_dir": os.path.join(config_home(dispatcher.runtime.env), "output-styles"),
+        "other_hook_ask_outranks_host": True,
+        "analytics_disabled": True,
+        "feedback_mode": {"kind": "disabled"},
+        "remote_control_available": dispatcher.runtime.features.find(REMOTE) is not None,
+        "remote_control_auto_enable": False,
+        "remote_control_auto_connect_default": False,
+        "remote_control_auto_on_by_default": False,
+        "ide_rc_auto_enable_gate": False,
         "capabilities": list(CAPABILITIES),
         "hook_on_failure_supported": True,
     }

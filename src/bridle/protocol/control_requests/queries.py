@@ -13,7 +13,7 @@ from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.protocol.control_requests.initialize import agents_of, listed_commands
 from bridle.protocol.control_requests.servers import mcp_status
-from bridle.protocol.result_frame import model_usage
+from bridle.protocol.result_frame import model_usages
 from bridle.types.errors import UsageError
 from bridle.types.permission import Rule
 from bridle.types.services.plugins import PLUGINS
@@ -26,13 +26,30 @@ _TAIL_CHARACTERS = 8_192
 _MOST_SUGGESTIONS = 15
 _MOST_VISITED = 20_000
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+_ELSEWHERE = {
+    "ultracode": False,
+    "ultracodeRequested": False,
+    "ultracodeAvailable": False,
+    "ultrathinkAvailable": False,
+    "outsideFileToolReadsBlocked": False,
+    "outsideFileToolWritesBlocked": False,
+    "outsideBlocksCountLaunchFoldersOnly": False,
+    "launchEnvLeftOwnFilesInPlace": True,
+}
+"""What hosts read about features that bridle has not."""
 _LASTING = ("userSettings", "projectSettings", "localSettings")
 
 
 async def get_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     del request
     state, settings = dispatcher.session.state, dispatcher.services.settings
-    applied = {"model": state.model, "effort": dispatcher.runtime.asking.effort, "permissionMode": state.mode}
+    applied = {
+        **_ELSEWHERE,
+        "model": state.model,
+        "effort": dispatcher.runtime.asking.effort,
+        "permissionMode": state.mode,
+        "advisor": settings.effective().get("advisorModel"),
+    }
     answer: Frame = {
         "effective": dict(settings.effective()),
         "sources": settings.sources(),
@@ -65,7 +82,7 @@ async def get_usage(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
         "total_duration_ms": dispatcher.services.totals.duration_ms,
         "total_lines_added": work.lines_added,
         "total_lines_removed": work.lines_removed,
-        "model_usage": {model: model_usage(each) for model, each in dispatcher.session.spend.items()},
+        "model_usage": model_usages(dispatcher.session.spend),
     }
     return {
         "session": session,
@@ -142,7 +159,9 @@ async def read_file(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
         data = await asyncio.to_thread(read)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    answer: Frame = {"absPath": real, "truncated": len(data) > limit}
+    answer: Frame = {"absPath": real, "requested_path": str(request.get("path"))}
+    if len(data) > limit:
+        answer["truncated"] = True
     if request.get("encoding") == "base64":
         return {**answer, "contents": base64.b64encode(data[:limit]).decode(), "encoding": "base64"}
     text = data[:limit].decode(errors="replace")
@@ -153,7 +172,7 @@ async def file_suggestions(dispatcher: ControlDispatcher, request: Mapping[str, 
     """Files and folders whose path holds the letters of the query in their order, the shortest first."""
     query = str(request.get("query") or "").lower()
     found = await asyncio.to_thread(_matching, dispatcher.runtime.workspace.start, query)
-    return {"suggestions": found}
+    return {"suggestions": found, "cwd": dispatcher.runtime.workspace.start}
 
 
 async def reload_skills(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -201,7 +220,10 @@ def _editability(rule: Rule) -> str:
 def _matching(folder: str, query: str) -> list[Frame]:
     fitting = [(path, is_folder) for path, is_folder in _walk(folder) if _holds(path.lower(), query)]
     fitting.sort(key=lambda each: (query not in os.path.basename(each[0].lower()), len(each[0]), each[0]))
-    return [{"path": path, "isDirectory": is_folder} for path, is_folder in fitting[:_MOST_SUGGESTIONS]]
+    return [
+        {"path": f"{path}/" if is_folder else path, "isDirectory": is_folder}
+        for path, is_folder in fitting[:_MOST_SUGGESTIONS]
+    ]
 
 
 def _walk(folder: str) -> Iterator[tuple[str, bool]]:

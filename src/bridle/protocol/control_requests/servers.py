@@ -1,6 +1,5 @@
 """What a host asks about the MCP servers of a session."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +8,8 @@ import msgspec
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.types.errors import UsageError
-from bridle.types.permission import Effect, Rule
-from bridle.types.services.mcp import McpServers, ServerState, ToolFacts
+from bridle.types.permission import Effect, Mode, Rule
+from bridle.types.services.mcp import McpServers, ServerState, ToolFacts, normalised
 
 _SECRET = ("env", "headers", "headersHelper", "oauth", "authToken")
 
@@ -43,7 +42,7 @@ async def mcp_set_servers(dispatcher: ControlDispatcher, request: Mapping[str, A
 
 def take_policies(dispatcher: ControlDispatcher, configs: Mapping[str, Any], *, anew: bool) -> None:
     """Let hold what a host says about single tools of its servers; `anew` forgets what it said of these."""
-    replaced = tuple(f"mcp__{_plain(name)}__" for name in configs) if anew else ()
+    replaced = tuple(f"mcp__{normalised(name)}__" for name in configs) if anew else ()
     kept = [rule for rule in dispatcher.policies if not rule.tool.startswith(replaced)]
     stated = [rule for name, config in configs.items() for rule in _policies(name, config)]
     policies = tuple(dict.fromkeys((*kept, *stated)))
@@ -83,15 +82,39 @@ async def mcp_read_resource(dispatcher: ControlDispatcher, request: Mapping[str,
     return await servers.read_resource(name, uri)
 
 
+async def set_mcp_permission_mode_override(
+    dispatcher: ControlDispatcher, request: Mapping[str, Any]
+) -> Frame | None:
+    """Decide about the calls of one server in another mode than the session's; null takes that back."""
+    name, mode = request.get("serverName"), request.get("mode")
+    if not isinstance(name, str):
+        raise UsageError("set_mcp_permission_mode_override: serverName must be a string")
+    gate, host = dispatcher.runtime.gate, dispatcher.runtime.host
+    known: Mode | None = next((each for each in gate.modes if each == mode), None)
+    if mode is not None and known is None:
+        raise UsageError(f"Cannot set permission mode: must be one of {', '.join(sorted(gate.modes))}")
+    modes = {server: kept for server, kept in host.offer.server_modes.items() if server != name}
+    if known is not None:
+        modes[name] = known
+    dispatcher.server.change(host=host.offering(msgspec.structs.replace(host.offer, server_modes=modes)))
+    if name in {state.name for state in dispatcher.runtime.servers.status()}:
+        return None
+    return {
+        "warning": f"MCP server '{name}' is not yet known; override stored but will not apply until a server "
+        "with that exact name connects."
+    }
+
+
 def status_of(state: ServerState) -> Frame:
     """A server as status reports show it, without what may be secret."""
     config: Frame = msgspec.to_builtins(state.config)
     shown: Frame = {
         "name": state.name,
         "status": state.status,
+        "transport": config["type"],
         "scope": state.scope,
         "source": state.source,
-        "config": {key: value for key, value in config.items() if key not in _SECRET},
+        "config": {key: value for key, value in config.items() if value and key not in _SECRET},
         "tools": [_tool(tool) for tool in state.tools],
     }
     if state.info is not None:
@@ -120,7 +143,7 @@ def _known(dispatcher: ControlDispatcher, name: object) -> tuple[McpServers, str
 def _find_tool(servers: McpServers, full_name: str) -> tuple[ServerState, ToolFacts] | None:
     for state in servers.status():
         for tool in state.tools:
-            if full_name == f"mcp__{_plain(state.name)}__{_plain(tool.name)}":
+            if full_name == f"mcp__{normalised(state.name)}__{normalised(tool.name)}":
                 return state, tool
     return None
 
@@ -136,11 +159,7 @@ def _policies(server: str, config: object) -> list[Rule]:
                 continue
             case {"name": str() as name}:
                 effect = Effect.DENY if tool.get("permission_policy") == "always_deny" else Effect.ASK
-                rules.append(Rule(effect, f"mcp__{_plain(server)}__{_plain(name)}"))
+                rules.append(Rule(effect, f"mcp__{normalised(server)}__{normalised(name)}"))
             case _:
                 continue
     return rules
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

@@ -20,6 +20,7 @@ from bridle.types.origin import Origin
 _HOST = Origin(source="host")
 _FEEDBACK_FILE = "feedback.jsonl"
 _LONGEST_FEEDBACK = 20_000
+_MOST_EXCHANGES = 20
 
 
 async def generate_session_title(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
@@ -42,7 +43,8 @@ async def side_question(dispatcher: ControlDispatcher, request: Mapping[str, Any
         raise UsageError("side_question needs a question that is not empty.")
     from bridle.commands.side_questions import ask_about
 
-    text = await ask_about(dispatcher.session, dispatcher.runtime, question, origin=_HOST)
+    earlier = _exchanges(request.get("history"))
+    text = await ask_about(dispatcher.session, dispatcher.runtime, question, origin=_HOST, earlier=earlier)
     return {"response": text, "synthetic": False}
 
 
@@ -72,14 +74,31 @@ async def submit_feedback(dispatcher: ControlDispatcher, request: Mapping[str, A
     return {"feedback_id": None, "unavailable_reason": f"bridle sends no feedback; it is kept in {path}"}
 
 
-async def set_prompt_suggestions_paused(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+async def set_prompt_suggestions_paused(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     if not isinstance(paused := request.get("paused"), bool):
         raise UsageError("set_prompt_suggestions_paused needs paused: true or false.")
     host = dispatcher.runtime.host
     dispatcher.server.change(
         host=host.offering(msgspec.structs.replace(host.offer, suggestions_paused=paused))
     )
-    return {}
+
+
+def _exchanges(history: object) -> list[tuple[str, str]]:
+    """Earlier side questions of the host, with the answers that they got."""
+    if history is None:
+        return []
+    match history:
+        case list():
+            found = [
+                (each.get("question"), each.get("response")) for each in history if isinstance(each, dict)
+            ]
+            if len(found) == len(history) and all(
+                isinstance(q, str) and isinstance(r, str) for q, r in found
+            ):
+                return [(str(asked), str(said)) for asked, said in found[-_MOST_EXCHANGES:]]
+        case _:
+            pass
+    raise UsageError("history must be a list of {question, response}.")
 
 
 def _keep(dispatcher: ControlDispatcher, kind: str, row: Mapping[str, Any]) -> str:

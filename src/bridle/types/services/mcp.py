@@ -169,6 +169,15 @@ class Replaced(Struct, frozen=True, kw_only=True):
     errors: Mapping[str, str] = {}
 
 
+class LoginPage(Struct, frozen=True, kw_only=True):
+    """Where a user logs in to a server."""
+
+    url: str
+    state: str
+    port: int | None = None
+    """Where this machine waits for the browser; None when the host brings the browser's last address."""
+
+
 class Resource(Struct, frozen=True, kw_only=True):
     server: str
     uri: str
@@ -266,6 +275,32 @@ class McpServers(Protocol):
 
         Raises:
             McpError: there is no such server, or it cannot be reached.
+        """
+        ...
+
+    async def begin_login(self, name: str, redirect_uri: str | None = None) -> LoginPage:
+        """Begin to log in; the server is connected anew when the user has been at the page.
+
+        With `redirect_uri` the browser ends there, and `finish_login` must follow.
+
+        Raises:
+            McpError: there is no such server, or no login for it.
+        """
+        ...
+
+    async def finish_login(self, name: str, address: str) -> None:
+        """Finish a login with the address at which the browser ended.
+
+        Raises:
+            McpError: no login waits for it, or it failed.
+        """
+        ...
+
+    async def log_out(self, name: str) -> None:
+        """Forget the login of a server and connect anew.
+
+        Raises:
+            McpError: there is no such server, or no login for it.
         """
         ...
 

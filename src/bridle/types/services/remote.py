@@ -73,6 +73,23 @@ class RemoteControl(Protocol):
         ...
 
     @property
+    def address_with_key(self) -> str:
+        """What opens the session; empty while it is not shared."""
+        ...
+
+    async def share(self, name: str) -> None:
+        """Share the session, or give what is shared another name.
+
+        Raises:
+            UsageError: it may not be, or cannot.
+        """
+        ...
+
+    async def stop(self) -> bool:
+        """Stop sharing; False when nothing was shared."""
+        ...
+
+    @property
     def sign(self) -> str:
         """A few words for the footer; empty while nothing is shared."""
         ...
