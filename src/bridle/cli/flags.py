@@ -247,7 +247,7 @@ SUBCOMMANDS: dict[str, str] = {
     "models": "List, show and test models",
     "packages": "List and approve Python packages that extend bridle",
     "plugin": "Install, list and write plugins",
-    "policy": "Explain permission decisions and check permission rules",
+    "policy": "Explain, replay and test permission decisions, and learn rules from them",
     "project": "Delete what is kept about a project",
     "record": "Run a prompt and record the model's answers",
     "remote": "Manage sessions on other machines that yours can message",

@@ -117,9 +117,9 @@ def run_diff(given: ParsedArguments, env: Mapping[str, str]) -> int:
         tell(f"no difference between {names[0]} (bridle {old.bridle}) and {names[1]} (bridle {new.bridle})")
         return 0
     for each in changed:
-        say(f"{each}\n")
+        tell(str(each))
         for line in _unified(left.get(each.name), right.get(each.name)):
-            say(f"  {line}\n")
+            tell(f"  {line}")
     return 1
 
 

@@ -1,7 +1,7 @@
 """Subcommands about settings, permissions and the installation."""
 
 from bridle.cli.flags import MODE_NAMES, SUBCOMMANDS
-from bridle.cli.subcommands.values import JSON, YES, Argument, Subcommand, option, repeated, switch
+from bridle.cli.subcommands.values import JSON, YES, Argument, Subcommand, number, option, repeated, switch
 
 _SCOPE = option(
     "-s", "--scope", value="scope", help="which settings file", choices=("user", "project", "local"),
@@ -10,6 +10,11 @@ _SCOPE = option(
 _KEY = Argument("key", "a key with dots, such as permissions.defaultMode")
 _SESSION_FLAGS = Argument("flags", "flags of the session, such as --model", "many", passed=True)
 _ALWAYS_JSON = switch("--json")
+
+_HISTORY = (
+    repeated("--sessions", value="id", help="only calls of this session (default: sessions of this folder)"),
+    switch("--all", help="calls of every folder"),
+)
 
 TRUST_ARGUMENTS = (Argument("folder", "the folder (default: this one)", "optional", completes="folder"),)
 TRUST_OPTIONS = (
@@ -69,7 +74,9 @@ SETTINGS = (
             Subcommand(
                 "why", "Show how the permission gate decides about a call, check by check; nothing runs",
                 "verbs.policy:why",
-                arguments=(Argument("call", "a call written like a rule, such as Bash(git push), or JSON"),),
+                arguments=(
+                    Argument("call", "a call such as Bash(git push), or as JSON, or the id of a past call"),
+                ),
                 options=(
                     option("--mode", value="mode", help="decide in this permission mode", choices=MODE_NAMES),
                     JSON,
@@ -83,6 +90,52 @@ SETTINGS = (
             Subcommand(
                 "lint", "Find rules that have no effect; exits with 1 if there are any",
                 "verbs.policy:lint_rules", options=(JSON,),
+            ),
+            Subcommand(
+                "replay", "Decide again about past calls, and show where the decision differs now",
+                "policy.replay:run_replay",
+                options=(
+                    option("--rules", value="file", help="decide by the rules of this settings file"),
+                    switch("--add", help="with --rules: in addition to the rules in force"),
+                    *_HISTORY,
+                    JSON,
+                ),
+                examples=("bridle policy replay", "bridle policy replay --rules new.json --all"),
+            ),
+            Subcommand(
+                "learn", "Propose the fewest rules that would have answered what you approved",
+                "policy.learn:run_learn",
+                options=(
+                    number("--at-least", value="n", help="only rules that answer so many calls", default="1"),
+                    option(
+                        "--write", value="where", help="add them to these settings",
+                        choices=("user", "project", "local"),
+                    ),
+                    *_HISTORY,
+                    JSON,
+                ),
+                examples=("bridle policy learn --all", "bridle policy learn --at-least 3 --write local"),
+            ),
+            Subcommand(
+                "diff", "Compare two sets of rules and what they decide; exits with 1 if they differ",
+                "policy.replay:run_diff",
+                arguments=(
+                    Argument("old", "a settings file, a commit, or: current", completes="file"),
+                    Argument("new", "the same (default: current)", "optional", completes="file"),
+                ),
+                options=(*_HISTORY, JSON),
+                examples=("bridle policy diff HEAD~1", "bridle policy diff old.json new.json --all"),
+            ),
+            Subcommand(
+                "test", "Check a file of calls and the decision each must get; exits with 1 if one differs",
+                "policy.expectations:run_test",
+                arguments=(Argument("file", "lines such as: deny Bash(git push)", completes="file"),),
+                options=(
+                    option("--rules", value="file", help="decide by the rules of this settings file"),
+                    option("--setting-sources", value="list", help="only these: user, project, local"),
+                    JSON,
+                ),
+                examples=("bridle policy test .claude/policy.txt --setting-sources project",),
             ),
         ),
     ),

@@ -1,8 +1,9 @@
 """`bridle policy`: why a call would be allowed, asked about or denied, and which rules do nothing."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +24,11 @@ from bridle.tools.known_names import KNOWN_NAMES
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource
 
+if TYPE_CHECKING:
+    from bridle.cli.policy.recorded import RecordedCall
+
+_ID = re.compile(r"[A-Za-z]+[_-][\w-]{1,100}|\w{16,100}")
+"""What services call their calls: `toolu_01…`, `call_…`."""
 _WORDS: dict[type[Decision], str] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 _SOURCES: Mapping[RuleSource, str] = {
     "userSettings": "user settings",
@@ -44,10 +50,12 @@ def why(given: ParsedArguments, env: Mapping[str, str]) -> int:
         UsageError: it is no call, or the tool refuses the input.
         ConfigError: a settings file cannot be used.
     """
+    if (recorded := _recorded(given.one("call"), env)) is not None:
+        return _why_then(recorded, given, env)
     name, input = read_call(given.one("call"))
     cwd = os.getcwd()
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
-    standing = _standing(config, _mode(given), env, cwd)
+    standing = position_for(config, _mode(given), env, cwd, trusted=is_trusted(env, cwd))
     try:
         asked = imagine(name, input, cwd=cwd, home=standing.home)
     except ToolError as error:
@@ -120,9 +128,52 @@ def _read_json(text: str) -> tuple[str, dict[str, Any]]:
     return name, input
 
 
-def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> SessionPosition:
+def _recorded(text: str, env: Mapping[str, str]) -> "RecordedCall | None":
+    """The call of a conversation that a text names by its id."""
+    if not _ID.fullmatch(text.strip()) or text.strip() in KNOWN_NAMES:
+        return None
+    from bridle.cli.policy.recorded import find_call
+
+    return find_call(text.strip(), env)
+
+
+def _why_then(call: "RecordedCall", given: ParsedArguments, env: Mapping[str, str]) -> int:
+    """The decision about a call of a conversation as it was, and as it would be now."""
+    from bridle.cli.policy.deciding import Decider
+
+    case = Decider(env).case(call)
+    derivation = None if case is None else explain(case)
+    if given.on("json"):
+        then = {"decision": call.was, "by": call.by, "ran": not call.refused, "reason": call.reason}
+        about = {
+            "call": call.id,
+            "session": call.session,
+            "at": call.at,
+            "tool": call.tool,
+            "input": call.input,
+        }
+        now = None if derivation is None else _to_json(derivation)
+        return say(
+            msgspec.json.format(msgspec.json.encode({**about, "was": then, "now": now}), indent=2).decode()
+            + "\n"
+        )
+    by = {"user": "a person answered", "no one": "no one could answer", "": "not recorded by what"}
+    lines = [
+        f"{call}",
+        f"  session {call.session}, {call.at}, mode {call.mode}, in {call.cwd}",
+        f"was {call.was}: {by.get(call.by, f'decided by {call.by}')}, {'not run' if call.refused else 'run'}",
+        *((f"  {_short(call.reason)}",) if call.reason else ()),
+    ]
+    if derivation is None:
+        return tell(*lines, "", "now: the tool refuses this input, whatever the rules say")
+    return tell(*lines, "", "With the rules and files of now:", *_lines(derivation, call.mode))
+
+
+def position_for(
+    config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str, *, trusted: bool
+) -> SessionPosition:
+    """Where a session would stand that begins in this folder."""
     options = SessionOptions()
-    trusted = is_trusted(env, cwd)
     rules, _ = permission_choices.choose_rules(options, config, trusted=trusted)
     return SessionPosition(
         rules=rules,

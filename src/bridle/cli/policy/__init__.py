@@ -1,0 +1,1 @@
+"""`bridle policy` over recorded calls: replay, learn, compare, test."""
