@@ -84,7 +84,6 @@ async def test_unknown_option_is_one_line_and_code_one(tmp_path: Path):
         (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "cannot be used together"),
         (("-p", "hi", "--allowedTools", "Bash("), "--allowedTools"),
         (("-p", "hi", "--max-turns", "none"), "whole number"),
-        (("ultrareview",), "not part of this version"),
         (("ssh", "host"), "'bridle ssh' is not part of this version"),
         (("assistant",), "'bridle assistant' is not part of this version"),
         (("cc://host:1/x",), "cc:// are not part of this version"),

@@ -15,7 +15,10 @@ from tests.fakes.commanded import Commanded
 from tests.fakes.engine import requests
 
 _NOTICES = [listing for listing in CATALOG if listing.module == "bridle.commands.unavailable"]
-_PROMPTS = ("init", "security-review", "statusline", "team-onboarding", "auto-mode-setup")
+_PROMPTS = (
+    "init", "security-review", "statusline", "team-onboarding", "auto-mode-setup", "autofix-pr",
+    "ultrareview", "schedule",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _PROMPTS)

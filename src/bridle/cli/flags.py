@@ -260,6 +260,7 @@ SUBCOMMANDS: dict[str, str] = {
     "setup-token": "Print a key for scripts, and store nothing",
     "stop": "Stop a background session",
     "trust": "Show what a folder configures, and trust it",
+    "ultrareview": "Review a change in depth with several agents, for scripts and CI",
     "update": "Update bridle",
     "usage": "Show token usage and cost",
 }

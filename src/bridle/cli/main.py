@@ -17,7 +17,7 @@ _INTERNAL = (
     "--chrome-native-host", "--complete", "--mcp-cli", "--record-sound", "--teammate", "--transcribe"
 )  # fmt: skip
 """Subcommands that sessions and browsers start, or that are experiments."""
-_LATER = ("assistant", "open", "self-hosted-runner", "server", "ssh", "ultrareview")
+_LATER = ("assistant", "open", "self-hosted-runner", "server", "ssh")
 """Commands that other programs of this surface have."""
 _MOST_WORDS_OF_A_COMMAND = 3
 

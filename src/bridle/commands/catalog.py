@@ -46,6 +46,7 @@ _PROMPT = "bridle.commands.prompts"
 _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.exports"
 _NOTICE = "bridle.commands.unavailable"
+_LOCAL = "bridle.commands.counterparts"
 _ITEMS = "bridle.commands.conversations"
 _CLOUDS = "bridle.commands.cloud_setup"
 
@@ -385,20 +386,46 @@ CATALOG: tuple[Listing, ...] = (
         completes=True,
         at_once=True,
     ),
+    Listing("autofix-pr", "Watch a pull request and fix what fails", _LOCAL, "watch_pull_request", "[wish]"),
+    Listing(
+        "install-github-app",
+        "Write a GitHub workflow that runs bridle",
+        _LOCAL,
+        "github_workflow",
+    ),
+    Listing(
+        "mobile",
+        "Open this session in the browser of a phone or of this machine",
+        _LOCAL,
+        "share",
+        aliases=("ios", "android", "desktop", "app"),
+        hidden=True,
+        at_once=True,
+    ),
+    Listing("privacy-settings", "Show what leaves this machine", _LOCAL, "privacy", at_once=True),
+    Listing(
+        "schedule",
+        "Schedule a prompt, or list those that are scheduled",
+        _LOCAL,
+        "schedule",
+        "[what and when]",
+        ("routines",),
+    ),
+    Listing(
+        "ultrareview", "Review a change in depth with several agents", _LOCAL, "deep_review", "[pr|branch]"
+    ),
+    Listing("upgrade", "Show how to update bridle", _LOCAL, "upgrade", at_once=True),
     Listing("artifacts", "Published pages", _NOTICE, "artifacts", hidden=True),
-    Listing("autofix-pr", "Watch a pull request", _NOTICE, "autofix", "[prompt]", hidden=True),
     Listing("design-login", "Design product", _NOTICE, "design", aliases=("design-sync",), hidden=True),
-    Listing("desktop", "Move to the desktop app", _NOTICE, "desktop", aliases=("app",), hidden=True),
-    Listing("install-github-app", "GitHub app", _NOTICE, "github_app", hidden=True),
     Listing("install-slack-app", "Slack app", _NOTICE, "slack_app", hidden=True),
-    Listing("login", "Add a key, or choose another way to a model", _MODEL, "login", aliases=("logout",)),
-    Listing("mobile", "Phone app", _NOTICE, "mobile", aliases=("ios", "android"), hidden=True),
+    Listing("login", "Add a key, or choose another way to a model", _MODEL, "login"),
+    Listing("logout", "Remove stored keys", _LOCAL, "logout", "[vendor|all]"),
     Listing(
         "passes",
         "Account pages",
         _NOTICE,
         "account",
-        aliases=("privacy-settings", "radio", "stickers", "upgrade", "usage-credits"),
+        aliases=("radio", "stickers", "usage-credits"),
         hidden=True,
     ),
     Listing(
@@ -409,8 +436,6 @@ CATALOG: tuple[Listing, ...] = (
         aliases=("teleport", "tp", "web-setup"),
         hidden=True,
     ),
-    Listing("schedule", "Cloud schedules", _NOTICE, "schedule", "[text]", ("routines",), hidden=True),
-    Listing("ultrareview", "Cloud review", _NOTICE, "cloud_review", "[pr|branch]", hidden=True),
     Listing("pr-comments", "Removed", _NOTICE, "pr_comments", hidden=True),
     Listing("ultraplan", "Removed", _NOTICE, "ultraplan", hidden=True),
     Listing("vim", "Removed", _NOTICE, "vim", hidden=True),

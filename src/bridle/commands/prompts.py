@@ -16,12 +16,12 @@ _LONGEST_DESCRIPTION = 60
 
 async def init(arguments: str, context: CommandContext) -> CommandResult:
     del context
-    return _asks("init", arguments, _text("init"))
+    return asks("init", arguments)
 
 
 async def security_review(arguments: str, context: CommandContext) -> CommandResult:
     del context
-    return _asks("security-review", arguments, _text("security_review"))
+    return asks("security-review", arguments)
 
 
 async def status_line(arguments: str, context: CommandContext) -> CommandResult:
@@ -32,12 +32,12 @@ async def status_line(arguments: str, context: CommandContext) -> CommandResult:
 
 async def onboarding(arguments: str, context: CommandContext) -> CommandResult:
     del context
-    return _asks("team-onboarding", arguments, _text("onboarding"))
+    return asks("team-onboarding", arguments)
 
 
 async def auto_mode_setup(arguments: str, context: CommandContext) -> CommandResult:
     del context
-    return _asks("auto-mode-setup", arguments, _text("auto_mode_setup"))
+    return asks("auto-mode-setup", arguments)
 
 
 async def subtask(arguments: str, context: CommandContext) -> CommandResult:
@@ -50,7 +50,9 @@ async def subtask(arguments: str, context: CommandContext) -> CommandResult:
     return Says(report_text(await delegate(delegation, context)))
 
 
-def _asks(name: str, arguments: str, text: str) -> Asks:
+def asks(name: str, arguments: str) -> Asks:
+    """The prompt of a command, with what the user adds."""
+    text = _text(name.replace("-", "_"))
     wish = f"\n\nThe user adds: {arguments}" if arguments else ""
     return Asks(content=text + wish, shown=f"/{name} {arguments}".strip())
 

@@ -20,6 +20,8 @@ _SWITCHES = {
     "DISABLE_FEEDBACK_COMMAND": ("feedback",),
     "DISABLE_INSTALL_GITHUB_APP_COMMAND": ("install-github-app",),
     "DISABLE_LOGIN_COMMAND": ("login",),
+    "DISABLE_LOGOUT_COMMAND": ("logout",),
+    "DISABLE_UPGRADE_COMMAND": ("upgrade",),
 }
 """Variables that turn commands off."""
 

@@ -1,4 +1,4 @@
-"""Commands that are answered with a sentence: what was removed, what needs a vendor, what comes later."""
+"""Commands that are answered with a sentence: what was removed, and what needs a vendor."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,18 +17,12 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
 
 
 artifacts = _says("Artifacts are not available in bridle. /export writes the conversation to a file.")
-autofix = _says("Not available in bridle. Run bridle -p in your CI instead.")
 design = _says("Not available in bridle.")
-desktop = _says("There is no desktop app. bridle runs in any terminal.")
-github_app = _says("The GitHub app is not available in bridle. Run bridle -p in a GitHub workflow.")
 slack_app = _says("The Slack app is not available in bridle.")
-mobile = _says("The phone app is not available in bridle. /remote-control works in a phone's browser.")
 account = _says("bridle uses your own API keys; there is no account. /cost shows usage.")
 cloud = _says(
     "Cloud sessions are not available in bridle. bridle --resume resumes any conversation on this machine."
 )
-schedule = _says("Cloud schedules are not available in bridle. Use cron with bridle -p.")
-cloud_review = _says("Cloud review is not available in bridle. Use /security-review or /code-review.")
 
 pr_comments = _says("/pr-comments was removed. Ask for pull request comments in a prompt.")
 ultraplan = _says("/ultraplan was removed. Use /plan.")

@@ -396,8 +396,8 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("DISABLE_FEEDBACK_COMMAND", "switch", "commands/registry", "Hide /feedback"),
     Variable("DISABLE_INSTALL_GITHUB_APP_COMMAND", "switch", "commands/registry", "Hide /install-github-app"),
     Variable("DISABLE_LOGIN_COMMAND", "switch", "commands/registry", "Hide /login"),
-    Variable("DISABLE_LOGOUT_COMMAND", "switch", "", "Hide /logout", no_effect=_NO_SUCH_COMMAND, asks_for_less=True),
-    Variable("DISABLE_UPGRADE_COMMAND", "switch", "", "Hide /upgrade", no_effect=_NO_SUCH_COMMAND, asks_for_less=True),
+    Variable("DISABLE_LOGOUT_COMMAND", "switch", "commands/registry", "Hide /logout"),
+    Variable("DISABLE_UPGRADE_COMMAND", "switch", "commands/registry", "Hide /upgrade"),
     # Also
     Variable("OTEL_METRICS_EXPORTER", "text", "telemetry/switches", "Exporter of metrics", part="_EXPORTER"),
     Variable("OTEL_LOGS_EXPORTER", "text", "telemetry/switches", "Exporter of logs", part="_EXPORTER"),

@@ -7,7 +7,7 @@ from bridle.cli.subcommands.installation import INSTALLATION
 from bridle.cli.subcommands.models import MODELS
 from bridle.cli.subcommands.sessions import SESSIONS
 from bridle.cli.subcommands.settings import SETTINGS
-from bridle.cli.subcommands.values import Argument, Subcommand, option, switch
+from bridle.cli.subcommands.values import JSON, Argument, Subcommand, number, option, switch
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -38,6 +38,27 @@ _OWN = (
             "model. It needs no key and no network, and leaves your settings and sessions alone."
         ),
         examples=("bridle demo", "bridle demo --print"),
+    ),
+    Subcommand(
+        "ultrareview",
+        SUBCOMMANDS["ultrareview"],
+        "verbs.review:run_review",
+        arguments=(
+            Argument(
+                "target", "a pull request, link or branch; what is not committed if omitted", "optional"
+            ),
+        ),
+        options=(
+            JSON,
+            number("--timeout", value="minutes", help="stop after this time", default="60"),
+            switch("--post", help="post the findings as a comment on the pull request"),
+            switch("--no-post", help="only print them (default)"),
+        ),
+        details=(
+            "Runs /ultrareview here, with your key, in print mode. It may read and run tests that rules allow.\n"
+            "The exit code is 0 for a review and 1 if there is none."
+        ),
+        examples=("bridle ultrareview", "bridle ultrareview 123 --post", "bridle ultrareview main --json"),
     ),
     Subcommand(
         "docs",
