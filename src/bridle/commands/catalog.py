@@ -46,7 +46,6 @@ _PROMPT = "bridle.commands.prompts"
 _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.exports"
 _NOTICE = "bridle.commands.unavailable"
-_LOCAL = "bridle.commands.counterparts"
 _ITEMS = "bridle.commands.conversations"
 _CLOUDS = "bridle.commands.cloud_setup"
 
@@ -386,40 +385,40 @@ CATALOG: tuple[Listing, ...] = (
         completes=True,
         at_once=True,
     ),
-    Listing("autofix-pr", "Watch a pull request and fix what fails", _LOCAL, "watch_pull_request", "[wish]"),
+    Listing("autofix-pr", "Watch a pull request and fix what fails", _PROMPT, "watch_pull_request", "[wish]"),
     Listing(
         "install-github-app",
         "Write a GitHub workflow that runs bridle",
-        _LOCAL,
+        _FILES,
         "github_workflow",
     ),
     Listing(
         "mobile",
         "Open this session in the browser of a phone or of this machine",
-        _LOCAL,
+        _SCREEN,
         "share",
         aliases=("ios", "android", "desktop", "app"),
         hidden=True,
         at_once=True,
     ),
-    Listing("privacy-settings", "Show what leaves this machine", _LOCAL, "privacy", at_once=True),
+    Listing("privacy-settings", "Show what leaves this machine", _REPORT, "privacy", at_once=True),
     Listing(
         "schedule",
         "Schedule a prompt, or list those that are scheduled",
-        _LOCAL,
+        _PROMPT,
         "schedule",
         "[what and when]",
         ("routines",),
     ),
     Listing(
-        "ultrareview", "Review a change in depth with several agents", _LOCAL, "deep_review", "[pr|branch]"
+        "ultrareview", "Review a change in depth with several agents", _PROMPT, "deep_review", "[pr|branch]"
     ),
-    Listing("upgrade", "Show how to update bridle", _LOCAL, "upgrade", at_once=True),
+    Listing("upgrade", "Show how to update bridle", _REPORT, "upgrade", at_once=True),
     Listing("artifacts", "Published pages", _NOTICE, "artifacts", hidden=True),
     Listing("design-login", "Design product", _NOTICE, "design", aliases=("design-sync",), hidden=True),
     Listing("install-slack-app", "Slack app", _NOTICE, "slack_app", hidden=True),
     Listing("login", "Add a key, or choose another way to a model", _MODEL, "login"),
-    Listing("logout", "Remove stored keys", _LOCAL, "logout", "[vendor|all]"),
+    Listing("logout", "Remove stored keys", _MODEL, "logout", "[vendor|all]"),
     Listing(
         "passes",
         "Account pages",

@@ -89,6 +89,18 @@ async def terminal_setup(arguments: str, context: CommandContext) -> CommandResu
     return Says("\n".join((*_TERMINALS.get(_terminal(context.env), _NO_SETUP), _EVERYWHERE)))
 
 
+async def share(arguments: str, context: CommandContext) -> CommandResult:
+    """Open this session to a browser, of a phone or of this machine.
+
+    Raises:
+        UsageError: remote control is off.
+    """
+    command = context.commands.find("remote-control")
+    if command is None:
+        raise UsageError("Remote control is off (disableRemoteControl), so no browser can join this session.")
+    return await command.run(arguments, context)
+
+
 def _terminal(env: Mapping[str, str]) -> str:
     if env.get("TMUX"):
         return "tmux"

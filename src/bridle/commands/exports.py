@@ -15,7 +15,7 @@ import msgspec
 from bridle.commands.context import CommandContext
 from bridle.commands.usage import html_file
 from bridle.commands.wording import counted
-from bridle.host.files import make_folders, write_atomic
+from bridle.host.files import make_folders, write_atomic, write_new
 from bridle.host.paths import config_home
 from bridle.transcripts.reader import load_before
 from bridle.transcripts.session import Session
@@ -24,6 +24,9 @@ from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import UsageError
 from bridle.version import COMPATIBLE_WITH, __version__
+
+_TEXTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "texts")
+_WORKFLOW = os.path.join(".github", "workflows", "bridle.yml")
 
 _RESULT_CHARS = 2_000
 _LONGEST_TITLE = 100
@@ -44,6 +47,32 @@ async def export(arguments: str, context: CommandContext) -> CommandResult:
     path = path if os.path.splitext(path)[1] else f"{path}.txt"
     await _write(path, text)
     return Says(f"Wrote the conversation to {path}.")
+
+
+async def github_workflow(arguments: str, context: CommandContext) -> CommandResult:
+    """Write a workflow that runs bridle in GitHub Actions.
+
+    Raises:
+        UsageError: the folder is no repository, or the file cannot be written.
+    """
+    del arguments
+    root = context.workspace.start
+    if not os.path.exists(os.path.join(root, ".git")):
+        raise UsageError("Not the root of a git repository. Start bridle there and run this again.")
+    path = os.path.join(root, _WORKFLOW)
+    with open(os.path.join(_TEXTS, "github_workflow.yml"), "rb") as file:
+        text = file.read()
+    try:
+        make_folders(os.path.dirname(path), private=False)
+        write_new(path, text, mode=0o644)
+    except FileExistsError as error:
+        raise UsageError(f"{_WORKFLOW} exists already. Delete or rename it to write a new one.") from error
+    except OSError as error:
+        raise UsageError(f"Could not write {_WORKFLOW}: {error.strerror}.") from error
+    return Says(
+        f"Wrote {_WORKFLOW}: bridle answers issues labeled bridle and comments that begin with /bridle.\n"
+        "Next: gh secret set ANTHROPIC_API_KEY, then commit and push the file."
+    )
 
 
 async def _export_page(context: CommandContext, file: str) -> CommandResult:

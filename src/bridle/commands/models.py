@@ -169,6 +169,29 @@ def complete(context: CommandContext) -> tuple[str, ...]:
     return tuple(choice.value for choice in model_choices(context))
 
 
+async def logout(arguments: str, context: CommandContext) -> CommandResult:
+    """Remove stored keys: that of one vendor, or all.
+
+    Raises:
+        UsageError: there is no stored key of this vendor.
+        ConfigError: a key cannot be removed.
+    """
+    from bridle.providers.credentials.store import Credentials
+
+    credentials = Credentials(context.env)
+    stored = list(credentials.vendors())
+    name = arguments.strip().lower()
+    if not stored:
+        return Says("No key is stored. Keys in variables and settings are not changed.")
+    if not name:
+        return Says(f"Stored keys: {', '.join(stored)}. Remove one with /logout <vendor>, or /logout all.")
+    chosen = stored if name == "all" else [name]
+    removed = [each for each in chosen if credentials.forget(each)]
+    if not removed:
+        raise UsageError(f"No stored key for {name}. Stored keys: {', '.join(stored)}.")
+    return Says(f"Removed the key of {', '.join(removed)}. Keys in variables are not changed.")
+
+
 def _choice_of(context: CommandContext) -> Choice:
     config = context.settings.config()
     return Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=context.env)

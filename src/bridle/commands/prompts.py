@@ -9,6 +9,7 @@ from bridle.host.paths import config_home
 from bridle.types.command import Asks, CommandResult, Says
 from bridle.types.errors import UsageError
 from bridle.types.services.delegation import Delegation
+from bridle.types.services.schedules import SCHEDULES
 
 _TEXTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "texts")
 _LONGEST_DESCRIPTION = 60
@@ -48,6 +49,30 @@ async def subtask(arguments: str, context: CommandContext) -> CommandResult:
         return Asks(content=arguments, shown=f"/subtask {arguments}")
     delegation = Delegation(description=arguments[:_LONGEST_DESCRIPTION], prompt=arguments, background=True)
     return Says(report_text(await delegate(delegation, context)))
+
+
+async def schedule(arguments: str, context: CommandContext) -> CommandResult:
+    """Schedule a prompt on this machine, or list those that are scheduled."""
+    if arguments:
+        return asks("schedule", arguments)
+    schedules = context.runtime.features.find(SCHEDULES)
+    found = () if schedules is None else schedules.all()
+    if not found:
+        return Says(
+            "Nothing is scheduled. Say what and when: /schedule run the tests every morning at 9. "
+            "Scheduled prompts run in a session of this folder that stays open."
+        )
+    return Says("\n".join(f"{each.id}: {each.words}: {each.prompt[:200]}" for each in found))
+
+
+async def watch_pull_request(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return asks("autofix-pr", arguments)
+
+
+async def deep_review(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return asks("ultrareview", arguments)
 
 
 def asks(name: str, arguments: str) -> Asks:

@@ -6,11 +6,13 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import Breakdown, context_breakdown, memory_files, skill_items
 from bridle.commands.queries.doctor import Check, DoctorContext, run_checks
 from bridle.commands.queries.status import status_facts
+from bridle.config.installation import this_installation
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.host.git.diff import TreeDiff, tree_diff
 from bridle.types.command import Command, CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible_line
+from bridle.version import __version__
 
 _CELLS = 100
 _ROW = 20
@@ -124,6 +126,23 @@ async def status(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
     text = "\n".join(f"{fact.name}: {fact.value}" for fact in status_facts(context))
     return Shows(view="status", text=text)
+
+
+async def privacy(arguments: str, context: CommandContext) -> CommandResult:
+    """What leaves this machine, and how to stop it."""
+    del arguments
+    from bridle.commands.queries.sent_data import privacy_lines
+
+    return Says("\n".join(privacy_lines(context.settings.config(), context.env, context.session.state.model)))
+
+
+async def upgrade(arguments: str, context: CommandContext) -> CommandResult:
+    """How this installation is updated."""
+    del arguments, context
+    installed = this_installation(__version__)
+    command = installed.command()
+    how = "bridle update" if command is not None else "the way you installed it"
+    return Says(f"bridle {installed.version}, {installed.summary}. Update with: {how}")
 
 
 def _diff_text(found: TreeDiff | None) -> str:

@@ -42,7 +42,7 @@ _OWN = (
     Subcommand(
         "ultrareview",
         SUBCOMMANDS["ultrareview"],
-        "verbs.review:run_review",
+        "headless.review:run_review",
         arguments=(
             Argument(
                 "target", "a pull request, link or branch; what is not committed if omitted", "optional"
@@ -55,7 +55,7 @@ _OWN = (
             switch("--no-post", help="only print them (default)"),
         ),
         details=(
-            "Runs /ultrareview here, with your key, in print mode. It may read and run tests that rules allow.\n"
+            "Runs /ultrareview here, with your key, in print mode. Rules decide what it may run.\n"
             "The exit code is 0 for a review and 1 if there is none."
         ),
         examples=("bridle ultrareview", "bridle ultrareview 123 --post", "bridle ultrareview main --json"),
