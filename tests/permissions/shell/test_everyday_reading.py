@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -16,7 +17,7 @@ CORPUS = Path(__file__).parent.parent / "corpus" / "reading.txt"
 def everyday(kind: str) -> list[tuple[str, str]]:
     """The commands of a kind, each with what stands behind it."""
     lines = CORPUS.read_text(encoding="utf-8").splitlines()
-    rows = [line.partition("  ")[2] for line in lines if line.startswith(f"{kind}  ")]
+    rows = [line.partition("  ")[2].replace("⏎", "\n") for line in lines if line.startswith(f"{kind}  ")]
     return [(command, behind) for command, _, behind in (row.partition(" ## ") for row in rows)]
 
 
@@ -51,6 +52,12 @@ def test_one_that_still_asks_is_named_with_its_reason(command: str, reason: str)
     assert reason and not isinstance(bash(command), Allow)
 
 
+@table("command, reason", everyday("must"))
+@table("mode", ["default", "plan", "dontAsk"])
+def test_one_that_does_more_than_read_here_asks(command: str, reason: str, mode: Mode):
+    assert reason and not isinstance(bash(command, mode=mode), Allow)
+
+
 @table("command, rule", everyday("rule"))
 def test_one_that_talks_to_a_service_needs_its_rule(command: str, rule: str):
     assert not isinstance(bash(command), Allow)
@@ -59,7 +66,7 @@ def test_one_that_talks_to_a_service_needs_its_rule(command: str, rule: str):
 
 def test_at_most_one_percent_ask():
     free, asking = everyday("free"), everyday("asks")
-    assert len(free) >= 600 and len(asking) <= 2
+    assert len(free) >= 1_100
     assert len(asking) <= 0.01 * (len(free) + len(asking))
 
 
@@ -214,6 +221,13 @@ PATTERNS = [
 @table("command", PATTERNS)
 def test_a_pattern_is_free_without_dashes(command: str):
     assert isinstance(bash(command), Allow)
+
+
+def test_a_name_with_an_at_sign_holds_options_of_strings(tmp_path: Path):
+    assert isinstance(bash("strings *", cwd=str(tmp_path)), Allow)
+    (tmp_path / "@options").write_text("/etc/passwd")
+    assert not isinstance(bash("strings *", cwd=str(tmp_path)), Allow)
+    assert isinstance(bash("file *", cwd=str(tmp_path)), Allow)
 
 
 @pytest.mark.parametrize("name", ["-C", "-o", "--pre=sh", "-x.gz", "-none"])
@@ -391,3 +405,156 @@ def test_a_file_that_a_rule_denies_is_denied_however_it_is_named(command: str):
 )  # fmt: skip
 def test_a_pattern_in_a_variable_is_free_for_the_names_it_stands_for_alone(command: str):
     assert not isinstance(bash(command), Allow)
+
+
+LISTED = [
+    "wc -l $(git ls-files)", 'cat "$(ls -t | head -1)"', "cat `ls`x; cat $(ls)",
+    "grep -n x $(find . -name '*.py')", 'for f in $(find .); do head -1 "$f"; done',
+    'find . -type f | while read -r f; do wc -l < "$f"; done', "last=$(ls -t | head -1); cat $last",
+    'find . | while IFS= read -r f; do sort "$f"; done',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [*LISTED[:2], *LISTED[3:7]])
+def test_names_that_a_substitution_lists_are_read(tmp_path: Path, command: str):
+    project = tmp_path / "project"
+    (project / "deep").mkdir(parents=True)
+    (project / "deep" / "a.py").write_text("x")
+    (tmp_path / "secret").write_text("x")
+    assert isinstance(bash(command, cwd=str(project)), Allow)
+    denied = rules(deny=("Read(./deep/a.py)",))
+    assert not isinstance(bash(command, denied, cwd=str(project)), Allow)
+
+
+@table("name", ["-x", "deep/-o", "a b", "deep/x\ny", "a'b", "a\\b", ".*", "deep/.?", ".[.]", "link"])
+@table("command", LISTED)
+def test_odd_names_and_links_among_those_that_are_listed_ask(command: str, name: str):
+    with TemporaryDirectory() as folder:
+        project = Path(folder, "project")
+        (project / "deep").mkdir(parents=True)
+        (project / "deep" / "a.py").write_text("x")
+        if name == "link":
+            (project / "link").symlink_to("../secret")
+        else:
+            (project / name).write_text("x")
+        assert not isinstance(bash(command, cwd=str(project)), Allow)
+
+
+NOT_LISTED = r"""
+cat $(echo -n)
+cat $(ls ..)
+cat $(ls /etc)
+cat $(ls; echo /etc/passwd)
+cat $(ls || echo /etc/passwd)
+cat $(ls && echo /etc/passwd)
+cat $(ls & echo /etc/passwd)
+cat $(ls | sed s/a/b/)
+cat $(ls | xargs echo)
+cat $(ls -l)
+cat $(cat list)
+cat $(< list)
+cat $(git diff --name-only HEAD~1)
+cat $(ls)/x
+cat x$(ls)
+cat ../$(ls)
+cat "$(ls)"/../x
+rm $(ls)
+tee $(ls)
+sort -o $(ls)
+sed -n $(ls)
+awk $(ls)
+jq $(ls)
+xargs $(ls)
+$(ls)
+$(ls) x
+cd $(ls)
+source $(ls)
+git diff $(ls)
+git show $(ls)
+sort $(ls)
+cat $(cd src; ls)
+cat $(cd src && ls)
+cd src; cat $(ls ..)
+IFS=a; cat $(ls)
+IFS=/ cat $(ls)
+ls() { echo /etc/passwd; }; cat $(ls)
+touch ./-x && cat $(ls)
+for f in $(ls); do cd src; cat "$f"; done
+for f in $(ls); do cat ../"$f"; done
+for f in $(ls); do cat /etc/$f; done
+for f in $(ls); do sort "$f"; done
+for f in $(ls); do rm "$f"; done
+for f in $(ls); do $f; done
+for f in $(ls); do eval $f; done
+for f in $(ls); do git show $f; done
+for f in $(ls); do f=/etc/passwd; cat $f; done
+for f in $(ls) /etc/passwd; do cat $f; done
+ls | while read -r f; do cat ../$f; done
+ls | while read -r f; do cat $f/../x; done
+ls | while read -r f; do cd src; cat "$f"; done
+ls | while read -r f g; do cat "$g"; done
+ls | while IFS=a read -r f; do cat "$f"; done
+ls | while read -rd a f; do cat "$f"; done
+ls | while read -r f; do read -r g; cat "$g"; done
+ls | while read -r f < list; do cat "$f"; done
+ls | while read -r f; do cat "$f"; done; cat $f/x
+echo /etc/passwd | while read -r f; do cat "$f"; done
+cat list | while read -r f; do cat "$f"; done
+{ ls; echo /etc/passwd; } | while read -r f; do cat "$f"; done
+ls | (while read -r f; do cat "$f"; done; while read -r f; do cat ../$f; done)
+f=$(ls); cat ../$f
+f=$(ls | head -1); git diff $f
+f=$(ls); f+=/../x; cat $f
+git show $(git describe)
+git show $(git branch)
+git log $(echo --output=x)
+git log $(git rev-parse HEAD --output=x)
+git log $(git rev-list -1 --all)
+for c in $(git log --format=%s); do git show $c; done
+for c in $(git log --format=%h --output=x); do git show $c; done
+for c in $(git log --format=%h; echo --output=x); do git show $c; done
+ls "$(dirname ../../x)"
+cat "$(dirname /etc/x)"/passwd
+cat $(basename -s .x /etc/passwd)
+sort $(basename -o)
+PAGER=less git log
+GIT_PAGER='cat x' git log
+GIT_PAGER="cat;sh" git log
+PAGER=./cat git log
+export GIT_PAGER=cat\ x; git log
+git apply x.patch
+git apply --stat --apply x.patch
+git apply --check --index x.patch
+git apply --stat --cached x.patch
+git apply --check -3 x.patch
+git fsck --lost-found
+git bisect start
+git bisect run make
+git bisect log x
+echo "${x/$(id)/y}"
+echo "${x/a/$(id)}"
+echo "${x@P}"
+nm --plugin x.so y
+nm @x
+nm -l x
+readelf --debug-dump=follow-links x
+readelf -w x
+dpkg -i x.deb
+dpkg -r x
+dpkg --configure -a
+dpkg -lr x
+dpkg --root=x -l
+top -S
+pidof -o x y
+findmnt --poll
+findmnt -T x -s
+vmstat -p x
+printenv
+printenv PATH ANTHROPIC_API_KEY
+"""
+
+
+@table("command", NOT_LISTED.strip().splitlines())
+@table("mode", ["default", "plan"])
+def test_what_stands_next_to_a_listing_asks(command: str, mode: Mode):
+    assert not isinstance(bash(command, mode=mode), Allow)

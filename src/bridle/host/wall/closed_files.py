@@ -45,7 +45,7 @@ class ClosedFiles:
         return made
 
     def with_present(self, paths: tuple[str, ...]) -> "ClosedFiles":
-        """The same, with the closed files that there are: other names of them are closed with them."""
+        """The same, where these closed files exist: other names of them are closed with them."""
         made = copy(self)
         made._present = tuple(dict.fromkeys((*self.literal, *filter(self.covers, paths))))
         return made

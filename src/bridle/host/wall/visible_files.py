@@ -19,7 +19,7 @@ _PROGRAMS = (
 )  # fmt: skip
 _FACTS = (
     "/proc", "/sys", "/run/utmp", "/var/run/utmp", "/var/lib/sss/mc", "/var/cache/nscd", "/var/db/timezone",
-    "/var/cache/ldconfig",
+    "/var/cache/ldconfig", "/var/lib/dpkg",
 )  # fmt: skip
 _CONFIGURATION = (
     "alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version",

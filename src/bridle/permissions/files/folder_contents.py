@@ -17,6 +17,8 @@ _MOST = 5_000
 _MOST_LISTED = 20_000
 _SPLITS = re.compile(r"[\s'\"\\]")
 """Where `xargs` ends a name by default."""
+_HIDDEN_PATTERN = re.compile(r"(?:\A|/)\.[^/]*[*?\[]")
+"""A name that would be a pattern which `..` matches."""
 _LINKERS = frozenset({"ln", "link"})
 
 
@@ -106,8 +108,8 @@ def _walk(folder: str, found: _Found) -> None:
 
 def _check_listed(part: Part, reading: Reading, found: _Found) -> None:
     """Whether names that are given to a command can be nothing but files in the folders they come from."""
-    if any(each.writes for each in reading.parts):
-        raise _Unclear("it uses file names that the command creates")
+    if any(each.writes or not each.harmless for each in reading.parts):
+        raise _Unclear("it uses file names that the command may create")
     for folder in part.lists:
         for repository in discover(folder)[-1:]:
             # What git lists need not be on disk.
@@ -126,6 +128,7 @@ def _is_odd(path: str, *, exactly: bool) -> bool:
         or path.startswith("/")
         or ".." in path.split("/")
         or (not exactly and _SPLITS.search(path) is not None)
+        or (not exactly and _HIDDEN_PATTERN.search(path) is not None)
     )
 
 

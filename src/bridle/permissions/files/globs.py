@@ -42,7 +42,9 @@ def _without_options(part: Part, *, reads_only: bool, moves: bool) -> Part:
         return _asking(part, "the command may create files whose names become options")
     if moves and "$" in part.text:
         return _asking(part, "the names in a variable may be those of another folder")
-    if any("/-" in path for path in part.reads):
+    # Binutils take their options from a file behind an at sign.
+    marks = ("/-", "/@") if "strings" in part.programs else ("/-",)
+    if any(mark in path for path in part.reads for mark in marks):
         return _asking(part, "a file name may become an option")
     return part
 

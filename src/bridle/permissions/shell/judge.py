@@ -43,6 +43,8 @@ class _Paths(Struct):
     globs: list[str]
     redirects: tuple[str, ...] = ()
     mentions: list[str] = []
+    lists: list[str] = []
+    """Folders of which any file may be read."""
     copies: list[tuple[str, str]] = []
     walks: tuple[str, ...] = ()
     unclear: str | None = None
@@ -118,8 +120,11 @@ def judge(simple: Simple, scene: LineContext, weighed: CommandVerdict | None = N
         shows_tree=verdict.shows_tree,
         shown_paths=_at(verdict.shown_paths, simple.places),
         shown_names=_at(verdict.shown_names, simple.places),
-        lists=tuple(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
-        lists_exactly=verdict.exactly,
+        lists=(
+            *(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
+            *paths.lists,
+        ),
+        lists_exactly=verdict.exactly and not paths.lists,
         expands=verdict.expands,
         service=verdict.service,
         blocks_prefix=_blocks_prefix(words),
@@ -209,7 +214,7 @@ def _commanded(
 def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, here: str | None) -> Verdict:
     """The verdict on a command for every value of its variables, each as if it had been written there."""
     if not any(word.pieces for word in words):
-        verdict = judge_command(words, here=here, fed=simple.fed_by)
+        verdict = judge_command(words, here=here, places=simple.places, fed=simple.fed_by)
         if not verdict.harmless or (len(verdict.reads) < 2 and len(verdict.tree_paths) < 2):
             return verdict
     reads: dict[Word, None] = {}
@@ -219,7 +224,7 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, h
     lists: tuple[str, ...] = ()
     limits: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for filled in scene.values.fillings(words[1:], simple):
-        verdict = judge_command((words[0], *filled), here=here, fed=simple.fed_by)
+        verdict = judge_command((words[0], *filled), here=here, places=simple.places, fed=simple.fed_by)
         if not verdict.harmless:
             return verdict
         reads |= dict.fromkeys(verdict.reads)
@@ -363,6 +368,9 @@ def _input(each: Redirection, target: Word, simple: Simple, scene: LineContext, 
     """Note what an input from a file that variables name may read."""
     for filled in scene.values.fillings((target,), simple):
         word = filled[0] if filled else target
+        if word.listing is not None and simple.places == frozenset({word.listing.place}):
+            paths.lists += (resolve(word.listing.place, root) for root in word.listing.roots)
+            continue
         found = None if _NETWORK.match(word.value) else _read(word, simple.places, scene)
         if found is None:
             paths.unclear = paths.unclear or f"it is unclear where {each.raw} leads"

@@ -290,7 +290,8 @@ def test_form_of_ps_that_may_show_environments_asks(command: str):
 @table(
     "command",
     [
-        "printenv", "printenv HOME", "env", "export -p", "export", "declare -p", "declare",
+        "printenv", "printenv HOME ANTHROPIC_API_KEY", "printenv -0", "printenv $x",
+        "env", "export -p", "export", "declare -p", "declare",
         "declare -x", "typeset -p", "set", "compgen -v", "compgen -e", "readonly -p", "readonly",
         "local", "cat /proc/self/environ", "cat /proc/1/environ", "strings /proc/self/environ",
         "tr '\\0' '\\n' < /proc/self/environ", "xargs -0 -n1 < /proc/self/environ",

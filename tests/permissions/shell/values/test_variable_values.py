@@ -81,7 +81,7 @@ def test_what_is_certain_to_be_set_is_known(before: str):
     assert is_free(f'{before} cat "$f"')
 
 
-@pytest.mark.parametrize("value", ["'a b'", "'a *'", "$(ls)", "$HOME", "'../*'", "'a\\b'"])
+@pytest.mark.parametrize("value", ["'a b'", "'a *'", "$(echo)", "$HOME", "'../*'", "'a\\b'"])
 def test_without_quotes_a_value_may_become_other_words(value: str):
     assert not is_free(f"x={value}; cat $x")
 

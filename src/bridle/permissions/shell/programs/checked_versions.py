@@ -7,7 +7,7 @@ CHECKED = {
         ls cat head tail wc stat du df pwd basename dirname realpath readlink whoami id groups users tty uname
         arch nproc sort uniq cut tr paste nl tac fold fmt expand unexpand join comm md5sum sha1sum sha224sum
         sha256sum sha384sum sha512sum b2sum cksum sum od base64 base32 seq sleep expr factor numfmt tsort date
-        shuf pr mkdir touch rm rmdir mv cp tee
+        who printenv shuf pr mkdir touch rm rmdir mv cp tee
     """),
     "grep 3.8": listed("grep egrep fgrep"),
     "ripgrep 13.0": listed("rg"),
@@ -17,10 +17,13 @@ CHECKED = {
     "mawk 1.3": listed("awk mawk"),
     "gawk 5.2": listed("gawk"),
     "jq 1.6": listed("jq"),
-    "procps 4.0": listed("ps pgrep free uptime"),
-    "util-linux 2.38": listed("column rev hexdump lscpu lsblk whereis"),
+    "procps 4.0": listed("ps pgrep free uptime w pidof top vmstat"),
+    "util-linux 2.38": listed("column rev hexdump lscpu lsblk whereis findmnt"),
+    "psmisc 23.6": listed("pstree"),
+    "ncurses 6.4": listed("clear"),
+    "dpkg 1.21": listed("dpkg dpkg-query"),
     "bsdmainutils 12": listed("cal ncal"),
-    "binutils 2.40": listed("strings"),
+    "binutils 2.40": listed("strings nm readelf size"),
     "file 5.44": listed("file"),
     "hostname 3.23": listed("hostname"),
     "glibc 2.36": listed("locale getconf iconv"),

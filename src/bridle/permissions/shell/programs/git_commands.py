@@ -132,6 +132,19 @@ SUBCOMMANDS = {
     "check-attr": _use("az", "all stdin cached source="),
     "cherry": _use("v", "verbose abbrev?"),
     "version": _use("", "build-options"),
+    "bisect log": _use("", "", most=0),
+    "fsck": _use(
+        "",
+        "unreachable dangling no-dangling root tags cache no-reflogs full no-full strict verbose"
+        " connectivity-only name-objects progress no-progress",
+    ),
+    "apply": HarmlessUse(
+        "Rp:C:vq",
+        "stat numstat summary check reverse unidiff-zero recount verbose quiet ignore-space-change"
+        " ignore-whitespace whitespace= directory= exclude= include=",
+        "text",
+        safe=False,
+    ),
     "var": _use("l", ""),
     "range-diff": _use(_DIFF_SHORT, _DIFF + " creation-factor= no-dual-color"),
 }
@@ -142,7 +155,7 @@ _CONFIG = HarmlessUse(
     "text",
     safe=False,
 )
-_TWO_WORDS = frozenset({"stash", "remote", "worktree"})
+_TWO_WORDS = frozenset({"bisect", "stash", "remote", "worktree"})
 _BEFORE = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "-P"})
 _SETTING = re.compile(
     r"(?i:color\.[a-z]+=(?:always|never|auto|true|false)|core\.quotepath=(?:on|off|true|false)|core\.pager=cat)"
@@ -287,6 +300,7 @@ def _problem(name: str, use: HarmlessUse, parsed: Parsed) -> str | None:
         "tag": _lists,
         "remote": _bare,
         "reflog": _shows,
+        "apply": _only_checks,
     }
     if use.most is not None and len(parsed.operands) > use.most:
         return "a further operand makes it write"
@@ -304,6 +318,12 @@ def _lists(parsed: Parsed) -> str | None:
 
 def _bare(parsed: Parsed) -> str | None:
     return "it may make changes" if parsed.operands else None
+
+
+def _only_checks(parsed: Parsed) -> str | None:
+    if parsed.options.isdisjoint({"--check", "--stat", "--numstat", "--summary"}):
+        return "it changes files"
+    return None
 
 
 def _shows(parsed: Parsed) -> str | None:

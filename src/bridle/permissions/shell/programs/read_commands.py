@@ -271,6 +271,47 @@ PLAIN = {
     "iconv": HarmlessUse("f:t:cls", "from-code= to-code= list silent version help", safe=False),
     "bc": HarmlessUse("lqsw", "mathlib quiet standard warn version", "none", safe=False),
     "tsort": HarmlessUse("", "version help"),
+    "nm": HarmlessUse(
+        "aABoDf:gnpPrSst:uvWVX",
+        "debug-syms print-file-name demangle? no-demangle dynamic format= extern-only numeric-sort no-sort"
+        " portability reverse-sort print-size print-armap size-sort radix= undefined-only defined-only"
+        " version help",
+        safe=False,
+    ),
+    "readelf": HarmlessUse(
+        "ahlSgtesnrudVAcDWIx:p:R:",
+        "all file-header program-headers segments section-headers sections section-groups section-details"
+        " headers syms symbols dyn-syms notes relocs unwind dynamic version-info arch-specific archive-index"
+        " use-dynamic hex-dump= string-dump= relocated-dump= histogram wide version help",
+        safe=False,
+    ),
+    "size": HarmlessUse("ABGdotxV", "format= radix= common totals version help", safe=False),
+    "dpkg": HarmlessUse(
+        "lL:sS:p",
+        "list listfiles= status search= print-avail get-selections print-architecture version help",
+        "text",
+        safe=False,
+    ),
+    "dpkg-query": HarmlessUse("lL:sS:p", "list listfiles= status search= version help", "text", safe=False),
+    "who": HarmlessUse(
+        "abdHlmpqrstTu",
+        "all boot dead heading login count process runlevel short time writable message mesg users"
+        " version help",
+    ),
+    "w": HarmlessUse("hsuofiV", "no-header short no-current old-style from ip-addr version help", "text"),
+    "pidof": HarmlessUse("sx", "", "text", safe=False),
+    "pstree": HarmlessUse("aAcghlnpstTuU", "", "text", safe=False),
+    "top": HarmlessUse("bn:", "", "none", safe=False),
+    "vmstat": HarmlessUse(
+        "afmnswt", "active forks slabs one-header stats wide timestamp version help", "text"
+    ),
+    "findmnt": HarmlessUse(
+        "aDJlnPrt:o:u",
+        "ascii df json list noheadings pairs raw types= output= notruncate version help",
+        "text",
+        safe=False,
+    ),
+    "clear": HarmlessUse("", "", "none"),
     "jobs": HarmlessUse("lpnrs", "", "text", safe=False),
     "times": HarmlessUse("", "", "none"),
     "ulimit": HarmlessUse("SHacdefilmnpqrstuvx", "", "none"),
@@ -284,6 +325,7 @@ PLAIN = {
 _NAMES_ONLY = (
     "aws bash cc clang cmake curl docker ffmpeg g++ gawk gcc gh git grep javac jq make"
     " mysql ninja node npm"
+    " black clang++ fish ghc isort julia lua luajit mypy objdump pg_config pre-commit R redis-cli zsh"
     " nvim openssl perl php pip pip3 psql python python3 rg ruby ruff sed sqlite3 ssh tar tmux uv vim wget"
 )
 VERSIONS = {
@@ -294,6 +336,7 @@ VERSIONS = {
     "python3": frozenset({"--version", "-V", "--help", "-h"}),
     "pip": frozenset({"--version", "-V", "--help"}),
     "pip3": frozenset({"--version", "-V", "--help"}),
+    "lua": frozenset({"-v"}),
     "perl": frozenset({"--version", "-v"}),
     "ruby": frozenset({"--version", "-v"}),
     "php": frozenset({"--version", "-v"}),

@@ -20,7 +20,7 @@ from bridle.permissions.shell.programs.options import (
 from bridle.permissions.shell.programs.read_commands import PLAIN
 from bridle.permissions.shell.programs.sed_scripts import only_prints
 from bridle.permissions.shell.syntax.words import Word
-from bridle.permissions.shell.values.variables import may_be_set
+from bridle.permissions.shell.values.variables import may_be_set, may_be_shown
 from bridle.permissions.word_lists import listed
 
 Words = tuple[Word, ...]
@@ -354,11 +354,11 @@ def command(words: Words) -> Verdict:
     return Verdict("command runs its arguments")
 
 
-def strings(words: Words) -> Verdict:
-    """`strings`, which would take options from a file behind an at sign."""
+def binutils(name: str, words: Words) -> Verdict:
+    """A program that would take options from a file behind an at sign."""
     if any(word.value.startswith("@") for word in words):
-        return Verdict("strings: options may come from a file")
-    return look("strings", PLAIN["strings"], words)
+        return Verdict(f"{name}: options may come from a file")
+    return look(name, PLAIN[name], words)
 
 
 def bare_time(words: Words) -> Verdict:
@@ -409,6 +409,13 @@ def xargs_command(words: Words) -> Verdict | tuple[int, str, bool]:
     return index, mark, nulls
 
 
+def printenv(words: Words) -> Verdict:
+    """Harmless for variables that hold no secret."""
+    if words and all(word.literal and may_be_shown(word.value) for word in words):
+        return Verdict("printenv only reads", True)
+    return Verdict("printenv may show a secret")
+
+
 PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "find": find,
     "sed": sed,
@@ -419,12 +426,13 @@ PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "date": date,
     "ps": ps,
     "printf": printf,
+    "printenv": printenv,
     "test": test,
     "[": bracket,
     "read": read,
     "set": set_options,
     "command": command,
-    "strings": strings,
+    **{name: partial(binutils, name) for name in ("nm", "readelf", "size", "strings")},
     "tee": tee,
     "tar": archives.tar,
     **{name: partial(archives.compressor, name) for name in archives.USES if name != "tar"},

@@ -39,7 +39,7 @@ _OPTIONS = {
     "npm": "--prefix", "jq": "", "cargo": "--target-dir --root",
 }  # fmt: skip
 """Options whose value is a file or folder that is written."""
-_LAST = frozenset({"uniq", "objcopy", "script", "xxd", "sqlite3"})
+_LAST = frozenset({"uniq", "objcopy", "script", "xxd"})
 """The last operand is written, too."""
 _IN_PLACE = {
     "perl": re.compile(r"-[A-Za-z0-9]*i"),
@@ -73,6 +73,8 @@ def written(name: str, words: tuple[Word, ...]) -> TouchedPaths | None:
     named = _sorted(words, frozenset(_OPTIONS.get(name, "").split()))
     if everything:
         return _touched([*named.words, *named.operands[1 if name in _FIRST_IS_NONE else 0 :]])
+    if name == "sqlite3":
+        return _touched(named.operands[:1])
     last = named.operands[-1:] if name in _LAST and len(named.operands) > 1 else []
     return _touched([*named.words, *last]) if named.words or last else None
 

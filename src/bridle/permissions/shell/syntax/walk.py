@@ -38,6 +38,7 @@ from bridle.permissions.shell.syntax.simple_command import (
 )
 from bridle.permissions.shell.syntax.words import Word
 from bridle.permissions.shell.values.directories import Outcome, follow, join
+from bridle.permissions.shell.values.listed_files import listing_of
 from bridle.permissions.shell.values.variable_values import begun
 from bridle.permissions.shell.values.variables import may_be_set
 from bridle.permissions.word_lists import listed
@@ -156,6 +157,8 @@ class Walk:
             before = len(self.simples)
             self.feeds = around or index < len(node.commands)
             outcome = self.visit(each, at)
+            if follows and isinstance(each, While) and len(self.simples) > before:
+                self.simples[before] = replace(self.simples[before], fed_by=fed)
             follows = follows and isinstance(each, Command) and len(self.simples) == before + 1
             if follows:
                 self.simples[-1] = replace(self.simples[-1], fed_by=fed)
@@ -263,11 +266,15 @@ class Walk:
         elif kind == "test":
             self._unread((node.words[0][0], node.words[-1][1]), at)
         elif kind == "assignment":
-            for span in node.assignments:
+            for index, span in enumerate(node.assignments):
+                before, each = len(self.simples), assignments[index]
                 self._unread(span, at)
+                assignments[index] = replace(each, value=self._with_listing(each.value, before, at))
         if kind in ("command", "declaration") and self._starts:
-            for start, end in (*node.assignments, *node.words):
+            for start, end in node.assignments:
                 self._inside(start, end, at)
+            for index, span in enumerate(node.words):
+                words[index] = self._listed(words[index], span, at)
         end = (node.words or node.assignments or ((0, 0),))[-1][1]
         for each in node.redirects:
             self._target(each, at)
@@ -324,11 +331,22 @@ class Walk:
 
     def _value(self, span: Span, at: LineState) -> Word:
         """A word that a loop or a choice is about."""
-        word = self.gathering.word(span)
-        self._inside(*span, at)
+        word = self._listed(self.gathering.word(span), span, at)
         if not word.inert:
             self._emit(squeezed(word.raw), at, "arithmetic")
         return word
+
+    def _listed(self, word: Word, span: Span, at: LineState) -> Word:
+        """Visit what is substituted in a word; the word, with what it lists if it does only that."""
+        before = len(self.simples)
+        self._inside(*span, at)
+        return self._with_listing(word, before, at)
+
+    def _with_listing(self, word: Word, before: int, at: LineState) -> Word:
+        if len(word.pieces) != 1 or not word.pieces[0].text.startswith("$("):
+            return word
+        listing = listing_of(word, self.simples[before:], at.places)
+        return word if listing is None else replace(word, listing=listing)
 
     def _target(self, redirect: Redirect, at: LineState) -> None:
         self._inside(*redirect.target, at)

@@ -17,7 +17,10 @@ _UNSETTLED = re.compile(r"[`<>]|\$[({\[]|[\\$]\Z|\A#|\A\Z")
 """What is read with the help of the text around it."""
 _LONGEST_SETTLED = 200
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9*@#?$!_-])", re.ASCII)
-_PLAIN_EXPANSION = re.compile(r"\$\{#?[A-Za-z_]\w*(?:(?:%%?|##?|:?[-+])[\w./*:@ -]*)?\}", re.ASCII)
+_PLAIN_EXPANSION = re.compile(
+    r"\$\{#?[A-Za-z_]\w*(?:(?:%%?|##?|:?[-+])[\w./*:@ -]*|//?[\w.:@ -]+(?:/[\w.:@ -]*)?|\^\^?|,,?)?\}",
+    re.ASCII,
+)
 _SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(|\$\[")
 _IN_QUOTES = re.compile(r"""[^"\\$`]+""")
 _NUMBERS_ONLY = re.compile(r"\$(?:\(\(|\[)[\d\s+*/%()<>=!&|^~?:-]*(?:\)\)|\])")
@@ -42,6 +45,15 @@ class Piece(Struct, frozen=True):
     """The text with everything that has no special meaning masked."""
     expanded: bool = False
     quoted: bool = True
+
+
+class Listing(Struct, frozen=True):
+    """What a substitution prints, where that is names of files and nothing else."""
+
+    place: str
+    """Where it runs, which the names are relative to."""
+    roots: tuple[str, ...]
+    """Folders that the names are in."""
 
 
 class Word(Struct, frozen=True):
@@ -72,6 +84,8 @@ class Word(Struct, frozen=True):
     """It is one of the names that its pattern stands for."""
     tame: bool = False
     """Its variables hold nothing but numbers and object names of git."""
+    listing: Listing | None = None
+    """It is nothing but names of files that a substitution lists."""
 
     @property
     def literal(self) -> bool:

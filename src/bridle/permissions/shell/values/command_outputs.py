@@ -3,8 +3,8 @@
 import re
 from typing import Literal
 
-Printed = Literal["numbers", "several", "object", "text"]
-"""One number, several numbers, the name of an object of git, or anything."""
+Printed = Literal["numbers", "several", "object", "objects", "text"]
+"""One number, several numbers, the name of an object of git, several of those, or anything."""
 
 _WHOLE = re.compile(r"\$\((.*)\)", re.DOTALL)
 _QUOTED = re.compile(r"""'([^']*)'|"([^"$`\\]*)\"""")
@@ -16,8 +16,14 @@ _NUMBERS = re.compile(
 _SEVERAL = re.compile(r"seq(?: \d+){1,3}")
 _OBJECT = re.compile(
     r"git rev-parse(?: --short(?:=\d+)?| --verify)* [A-Za-z][\w./~^-]*|git log -1 --format=%[hH]"
-    r"|git merge-base [A-Za-z][\w./~^-]* [A-Za-z][\w./~^-]*"
+    r"|git merge-base [A-Za-z][\w./~^-]* [A-Za-z][\w./~^-]*|git rev-list -(?:1|n 1) [A-Za-z][\w./~^-]*"
 )
+_LIMITS = r"(?: -\d+| -n ?\d+| --max-count=\d+| --no-merges| --reverse| --first-parent)*"
+_OBJECTS = re.compile(
+    rf"git log{_LIMITS} --format=%[hH]{_LIMITS}(?: [A-Za-z][\w./~^-]*)?"
+    rf"|git rev-list{_LIMITS} [A-Za-z][\w./~^-]*{_LIMITS}"
+)
+_PART = re.compile(r"\$\((dirname|basename) (\w[\w./-]*)(?: (\.\w+))?\)", re.ASCII)
 
 
 def printed(substitution: str) -> Printed:
@@ -33,7 +39,20 @@ def printed(substitution: str) -> Printed:
         return "numbers"
     if _SEVERAL.fullmatch(last):
         return "several"
-    return "object" if not before and ".." not in last and _OBJECT.fullmatch(last) else "text"
+    if before or ".." in last:
+        return "text"
+    return "object" if _OBJECT.fullmatch(last) else "objects" if _OBJECTS.fullmatch(last) else "text"
+
+
+def path_part(substitution: str) -> str | None:
+    """What `$(dirname …)` and `$(basename …)` of a plain path come to; None for anything else."""
+    found = _PART.fullmatch(substitution)
+    if found is None or (found[1] == "dirname" and found[3]) or found[2].endswith("/"):
+        return None
+    folder, _, name = found[2].rpartition("/")
+    if found[1] == "dirname":
+        return folder.rstrip("/") or "."
+    return name.removesuffix(found[3]) if found[3] and name != found[3] else name
 
 
 def _stand_in(found: re.Match[str]) -> str:

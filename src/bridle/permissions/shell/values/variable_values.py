@@ -9,9 +9,17 @@ from msgspec.structs import replace
 
 from bridle.permissions.shell.programs.wrappers import hides_name, unwrapped
 from bridle.permissions.shell.syntax.simple_command import Loop, Simple
-from bridle.permissions.shell.syntax.words import QUOTED, Piece, Word, has_quoted_special, put_together
+from bridle.permissions.shell.syntax.words import (
+    QUOTED,
+    Listing,
+    Piece,
+    Word,
+    has_quoted_special,
+    put_together,
+)
 from bridle.permissions.shell.values.arithmetic import begun_name, computed_names
-from bridle.permissions.shell.values.command_outputs import Printed, printed
+from bridle.permissions.shell.values.command_outputs import Printed, path_part, printed
+from bridle.permissions.shell.values.listed_files import lines_of
 from bridle.permissions.shell.values.variables import may_be_set, may_be_shown
 from bridle.permissions.word_lists import listed
 
@@ -42,15 +50,19 @@ class Choice(Struct, frozen=True):
 
     value: str
     skeleton: str
+    listing: Listing | None = None
+    """It stands for any name of a file that was listed."""
 
 
 Holding = tuple[Choice, ...] | None
 _NATURAL = (Choice("1", _ANY_NUMBER),)
+_AN_OBJECT = Choice("HEAD", _OBJECT * 4)
 _COMPUTED = (*_NATURAL, Choice("-1", _ANY_NUMBER * 2))
 _PRINTED: dict[Printed, Holding] = {
     "numbers": (*_NATURAL, Choice("", "")),
-    "object": (Choice("HEAD", _OBJECT * 4), Choice("", "")),
+    "object": (_AN_OBJECT, Choice("", "")),
     "several": None,
+    "objects": None,
     "text": None,
 }
 _COMPUTED_WORD = Word("$((1))", "$((1))", "arithmetic", pieces=(Piece("$((1))", "", expanded=True),))
@@ -88,23 +100,29 @@ class Values(Struct, frozen=True):
         """The words as they may come to be: all of these together are everything they can come to.
 
         Words that cannot be filled in stay as they are."""
-        names = {
-            name
+        held = {
+            name: self.holdings[name]
             for word in words
             for each in word.pieces
             if (name := _name(each)) and name in simple.certain and name in self.holdings
         }
+        held |= {
+            each.text: (_AN_OBJECT, Choice("", ""))
+            for word in words
+            for each in word.pieces
+            if _is_object(each)
+        }
         count = 1
-        for name in names:
-            count *= len(self.holdings[name])
+        for choices in held.values():
+            count *= len(choices)
         sums = sum(_computes(each) for word in words for each in word.pieces)
         count *= 2 ** min(sums, _MOST)
         much = count > self.most or count * len(words) > _MOST_WORDS
         if much or not any(word.pieces for word in words):
             yield tuple(words)
             return
-        for chosen in product(*(self.holdings[name] for name in names)):
-            given = dict(zip(names, chosen, strict=True))
+        for chosen in product(*held.values()):
+            given = dict(zip(held, chosen, strict=True))
             for signs in product(_COMPUTED, repeat=sums):
                 numbers = iter(signs)
                 filled = [self._filled(word, given, numbers, simple) for word in words]
@@ -120,6 +138,9 @@ class Values(Struct, frozen=True):
         chosen = [each for each in put if each is not None]
         if len(chosen) < len(put):
             return word
+        if any(each.listing for each in chosen):
+            # Only a whole word is one of the names.
+            return replace(word, listing=chosen[0].listing) if len(chosen) == 1 else word
         value = "".join(each.value for each in chosen)
         if not value and word.splits and '"' not in word.raw and "'" not in word.raw:
             return None
@@ -135,7 +156,7 @@ class Values(Struct, frozen=True):
         if _computes(piece):
             number, names = next(numbers), computed_names(piece.text)
             return number if names is not None and self.counts(names, simple) else None
-        choice = given.get(_name(piece) or "")
+        choice = given.get(piece.text if _is_object(piece) else _name(piece) or "")
         if choice is None or piece.quoted or not _SPLITS.search(choice.value):
             return choice
         # Without quotes a pattern in a value is one, but names that a pattern brought may hold blanks.
@@ -181,8 +202,10 @@ def _note(simple: Simple, sources: dict[str, list[Word | None]]) -> bool:
     if name == "read":
         if not all(word.literal for word in words[1:]):
             return False
+        listing = lines_of(simple)
         for word in words[1:]:
-            sources.setdefault(word.value, []).append(None)
+            filled = None if listing is None else replace(word, doubt="a name", listing=listing)
+            sources.setdefault(word.value, []).append(filled)
     for each in simple.assignments:
         if each.name == "IFS" and name == "read":
             continue
@@ -246,6 +269,9 @@ class _Holdings:
         return tuple(gathered) if len(gathered) <= _MOST else None
 
     def _assigned(self, word: Word) -> Holding:
+        if word.listing is not None:
+            # Several names in one variable are none in quotes, and fall apart without.
+            return (Choice("@", QUOTED, word.listing), Choice("", ""))
         if word.pieces:
             return self._joined(word)
         if word.literal and word.inert:
@@ -255,9 +281,13 @@ class _Holdings:
     def _listed(self, word: Word) -> Holding:
         if _RANGE.fullmatch(word.raw):
             return _NATURAL
+        if word.listing is not None:
+            return (Choice("@", QUOTED, word.listing),)
         if len(word.pieces) == 1 and not word.pieces[0].quoted:
-            several = printed(word.pieces[0].text) == "several"
-            return _NATURAL if several else self._split(word)
+            what = printed(word.pieces[0].text)
+            if what in ("several", "objects"):
+                return _NATURAL if what == "several" else (_AN_OBJECT,)
+            return self._split(word)
         if word.pieces:
             return self._joined(word)
         if word.glob is not None:
@@ -302,7 +332,8 @@ class _Holdings:
         if _computes(piece):
             return _COMPUTED
         if piece.text.startswith("$("):
-            return _PRINTED[printed(piece.text)]
+            part = path_part(piece.text)
+            return _PRINTED[printed(piece.text)] if part is None else (Choice(part, QUOTED * len(part)),)
         name = _name(piece)
         return self.of(name) if name else None
 
@@ -313,6 +344,10 @@ def _counts(holding: Holding) -> bool:
 
 def _computes(piece: Piece) -> bool:
     return piece.expanded and piece.text.startswith("$((")
+
+
+def _is_object(piece: Piece) -> bool:
+    return piece.expanded and piece.text.startswith("$(g") and printed(piece.text) == "object"
 
 
 def _name(piece: Piece) -> str | None:

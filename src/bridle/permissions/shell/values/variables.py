@@ -20,6 +20,9 @@ _DANGEROUS = re.compile(
 )
 
 
+_PAGERS = frozenset({"PAGER", "GIT_PAGER"})
+
+
 def is_harmless(name: str) -> bool:
     """Whether a command may be started with this variable set and still be what it was."""
     return _HARMLESS.fullmatch(name) is not None
@@ -28,7 +31,7 @@ def is_harmless(name: str) -> bool:
 def is_harmless_as(name: str, value: str) -> bool:
     """Whether one value of a variable is harmless: a time zone may be a file of its own."""
     odd = name == "TZ" and (value.startswith(("/", ":")) or ".." in value)
-    return is_harmless(name) and not odd
+    return (is_harmless(name) and not odd) or (name in _PAGERS and value == "cat")
 
 
 def may_be_set(name: str) -> bool:
