@@ -48,13 +48,19 @@ _EXPANSIONS = (
     '"$\\\n(@)"', "\\$(@)", "'$(@)'", "$'\\x24(@)'", "$'$(@)'", '$"$(@)"', "${x:=$(@)}", "${x:?$(@)}",
     "${x:+$(@)}", "${x:$(@)}", "$(<a.txt)", "${x@Q}", "${#x}", "${x%$(@)}", "$((x))", "$((1+1))", "~", "~+",
     "{a,b}", "{1..3}", "$*", "$@", "$#", "$?", "$!", "$_", "$-", "$0", "${1-$(@)}", "$IFS", "${IFS}",
+    "$(find src)", "$(find docs src -type f)", '"$(find src -name main.py | head -1)"',
+    "$(ls src)", "$(git ls-files)",
+    "$(grep -rl one src | sort)", "$(git rev-parse HEAD)", "$(git rev-list -1 HEAD)",
+    "$(dirname src/main.py)",
+    "$(basename src/main.py .py)", "${x/a/b}", "${x//./..}", "${x^^}", "$(find src; @)", "$(find src | @)",
     "$(( $(@) ))", "$'\\x{2d}o'", "$'\\055o'", "$'\\u002do'", "$\\\nx",
 )  # fmt: skip
 _ASSIGNMENTS = (
     "x='$(@)'", "x='a[$(@)]'", "x=a.txt", "x=../outside/secret.txt", "x=-o", "y=1", "x=$(@)", 'x="$(@)"',
     "x=~", "x=*", "IFS=,", "PATH=.", "x=(a b)", "x[$(@)]=1", "a[0]=1", "x+=y", "export x=1",
     "declare -i x='a[$(@)]'", "local x=1", "readonly x", "LC_ALL=C", "TZ=UTC", "x='@'", "x=`@`",
-    "GIT_PAGER=cat", "LD_PRELOAD=x", "x=pwned", "z='(@)]'",
+    "x=$(find src)", 'x="$(find src -type f | tail -1)"', "x=$(ls)", "x=$(dirname src/main.py)", "PAGER=cat",
+    "x=$(git rev-parse HEAD)", "GIT_PAGER=cat", "LD_PRELOAD=x", "x=pwned", "z='(@)]'",
 )  # fmt: skip
 _HERE = (
     "cat <<E\n#\nE", "cat <<'E'\n#\nE", 'cat <<"E"\n#\nE', "cat <<-E\n\t#\n\tE", "cat <<\\E\n#\nE",
@@ -78,6 +84,13 @@ _COMPOUNDS = (
     "while read -r x; do S; done < a.txt", "S | while read x; do echo $x; done",
     "select x in W; do S; break; done", "coproc S", "{ S; S; } R", "( S ) R", "if S; then S; fi R",
     "for x in W; do S; done R", "cd src && S R", "(cd .git && S R)", "pushd src; S R", "x() (S)", "S |& S",
+    "for x in $(find src); do S; done", 'for x in $(find src docs); do cat "$x"; done',
+    "for x in $(ls); do S; done",
+    'for x in $(find src -type f); do wc -l < "$x"; done', "find src | while read -r x; do S; done",
+    'find src -type f | while read -r x; do head -1 "$x"; done',
+    "find src | while IFS= read -r x; do cat $x; S; done",
+    'x=$(find src | head -1); cat "$x"',
+    "for x in $(git log --format=%h -2); do git show $x; done", "cat $(find src) R",
     "until ! S; do S; done", "{ S\n}", "if\nS\nthen\nS\nfi", "case x in esac; S", "for x; do S; done",
 )  # fmt: skip
 _BETWEEN = (" ", " ", " ", " ", "  ", "\t", " \\\n", "\\\n ", "\\\n")
