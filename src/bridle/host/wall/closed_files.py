@@ -45,7 +45,7 @@ class ClosedFiles:
         return made
 
     def with_present(self, paths: tuple[str, ...]) -> "ClosedFiles":
-        """The same rules, which also close hard links to these files."""
+        """A copy that also closes hard links to these files."""
         made = copy(self)
         made._present = tuple(dict.fromkeys((*self.literal, *filter(self.covers, paths))))
         return made
