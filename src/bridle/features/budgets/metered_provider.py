@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -41,6 +42,23 @@ class _Call(Struct, frozen=True):
     began: float
 
 
+class RunLedger(Protocol):
+    """A ledger as a provider uses it: the file of this machine, or one that other machines share."""
+
+    def reserve(self, payer: Payer, charge: Charge, budgets: Budgets) -> int | Refusal: ...
+    def settle(
+        self,
+        reservation: int | None,
+        payer: Payer,
+        charge: Charge | None,
+        *,
+        model: str = "",
+        source: str = "",
+        output: int = 0,
+    ) -> None: ...
+    def used(self, scope: Scope, payer: Payer) -> Charge: ...
+
+
 class MeteredProvider:
     """Calls wait while others hold the rest of a budget, and are refused when it is used up."""
 
@@ -54,6 +72,7 @@ class MeteredProvider:
         budgets: Budgets,
         patience: float = 120.0,
         source: str | None = None,
+        ledger: "RunLedger | None" = None,
     ) -> None:
         self._inner = inner
         self._path = path
@@ -63,7 +82,7 @@ class MeteredProvider:
         self._patience = patience
         self._source = source
         """The source that every call is charged to; None takes the source of each request."""
-        self._open: Ledger | None = None
+        self._open: RunLedger | None = ledger
 
     def charged_to(self, agent: str | None, source: str | None = None) -> "MeteredProvider":
         """A provider for the calls of an agent, charged to `source` or to the source of each request.
@@ -121,7 +140,7 @@ class MeteredProvider:
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _reserve(self, ledger: "Ledger", request: ModelRequest) -> int:
+    async def _reserve(self, ledger: "RunLedger", request: ModelRequest) -> int:
         charge = self._most(request)
         deadline = time.monotonic() + self._patience
         pause = _FIRST_PAUSE
@@ -136,7 +155,7 @@ class MeteredProvider:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _settle(
-        self, ledger: "Ledger", reservation: int | None, call: "_Call", message: AssistantMessage | None
+        self, ledger: "RunLedger", reservation: int | None, call: "_Call", message: AssistantMessage | None
     ) -> None:
         charge, usage = None, Usage()
         if message is not None:
@@ -163,7 +182,7 @@ class MeteredProvider:
         usage = Usage(cache_write_5m=context, output=request.max_tokens)
         return Charge(usd=self._facts(request.model).cost(usage), tokens=context + request.max_tokens)
 
-    def _ledger(self) -> "Ledger":
+    def _ledger(self) -> "RunLedger":
         if self._open is None:
             self._open = Ledger(self._path)
         return self._open
