@@ -27,7 +27,7 @@ _START_PROGRAMS = frozenset({
     "config/policy_helper.py", "extensions/plugins/downloads.py",
     "extensions/plugins/repositories.py", "features/telemetry/headers_helper.py",
     "features/voice/engines.py", "features/voice/microphone.py",
-    "frontends/remote/child_session.py",
+    "frontends/fleet/local.py", "frontends/remote/child_session.py",
     "frontends/tui/chat/dialog_queue.py", "frontends/tui/chat/row_command.py",
     "frontends/tui/editing/external_editor.py", "frontends/tui/editing/images.py",
     "frontends/tui/editing/spelling.py", "frontends/tui/screens/controller.py",

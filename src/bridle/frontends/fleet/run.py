@@ -1,0 +1,73 @@
+"""Begins and resumes runs: a store, workers where the user wants them, and a driver."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from msgspec.structs import replace
+
+from bridle.frontends.fleet.artifacts import StoreError, open_artifacts
+from bridle.frontends.fleet.drive import Driver
+from bridle.frontends.fleet.executor import Executor
+from bridle.frontends.fleet.local import LocalExecutor
+from bridle.frontends.fleet.records import RunOptions, Task
+from bridle.frontends.fleet.store import RunStore, new_run_id, runs_folder
+from bridle.frontends.fleet.task_files import narrowed
+from bridle.types.errors import UsageError
+
+_PROBE = b"bridle\n"
+
+
+async def create_run(tasks: Sequence[Task], options: RunOptions, env: Mapping[str, str]) -> RunStore:
+    """Write down a new run.
+
+    Raises:
+        UsageError: a task asks for more than the run allows.
+        StoreError: the run or its artifacts cannot be written.
+    """
+    narrow = [narrowed(task, options) for task in tasks]
+    folder = runs_folder(env)
+    options = replace(options, store=options.store or os.path.join(folder, "artifacts"))
+    try:
+        await open_artifacts(options.store).put(_PROBE)
+    except StoreError as error:
+        raise StoreError(f"{error}; give another --store") from error
+    store = RunStore(folder, new_run_id())
+    await asyncio.to_thread(store.create, narrow, options)
+    return store
+
+
+@asynccontextmanager
+async def driving(store: RunStore, env: Mapping[str, str]) -> AsyncGenerator[Driver]:
+    """Become the driver of a run that has waiting tasks.
+
+    Raises:
+        UsageError: another process is its driver.
+    """
+    store.hold()
+    try:
+        await asyncio.to_thread(store.begin_again)
+        options = store.options()
+        executor = await open_executor(options, env, store)
+        yield Driver(store, executor, options)
+    finally:
+        store.release()
+
+
+def work_folder(env: Mapping[str, str]) -> str:
+    """Where work folders and copies of repositories are on this machine."""
+    cache = env.get("XDG_CACHE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".cache")
+    return env.get("BRIDLE_FLEET_WORK") or os.path.join(cache, "bridle", "fleet")
+
+
+async def open_executor(options: RunOptions, env: Mapping[str, str], store: RunStore) -> Executor:
+    """Workers where the run is to be.
+
+    Raises:
+        UsageError: there is no such place.
+    """
+    if options.on == "local":
+        folder = options.workspace or work_folder(env)
+        return LocalExecutor(options, env, folder=folder, store=options.store, ledger=store.ledger)
+    raise UsageError(f"--on takes local, auto or ray://host:port, not {options.on!r}")
