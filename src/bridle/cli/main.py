@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
 
 _INTERNAL = (
-    "--chrome-native-host", "--complete", "--mcp-cli", "--record-sound", "--teammate", "--transcribe"
+    "--chrome-native-host", "--complete", "--fleet-worker", "--mcp-cli", "--record-sound", "--teammate",
+    "--transcribe",
 )  # fmt: skip
 """Subcommands that sessions and browsers start, or that are experiments."""
 _LATER = ("assistant", "open", "self-hosted-runner", "server", "ssh")

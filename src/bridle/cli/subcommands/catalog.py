@@ -2,6 +2,8 @@
 
 from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.extending import EXTENDING
+from bridle.cli.subcommands.fleet import FLEET
+from bridle.cli.subcommands.fleet import WORKER as FLEET_WORKER
 from bridle.cli.subcommands.hub import HUB
 from bridle.cli.subcommands.installation import INSTALLATION
 from bridle.cli.subcommands.models import MODELS
@@ -142,7 +144,18 @@ ROOT = Subcommand(
     "An open agent harness for the terminal",
     commands=tuple(
         sorted(
-            (*_OWN, HUB, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *INSTALLATION, *_CALLED_BY_BRIDLE),
+            (
+                *_OWN,
+                FLEET,
+                FLEET_WORKER,
+                HUB,
+                *SESSIONS,
+                *MODELS,
+                *SETTINGS,
+                *EXTENDING,
+                *INSTALLATION,
+                *_CALLED_BY_BRIDLE,
+            ),
             key=lambda each: each.name,
         )
     ),

@@ -1,0 +1,1 @@
+"""`bridle fleet`: runs of many tasks."""

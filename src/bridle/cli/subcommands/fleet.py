@@ -1,0 +1,126 @@
+"""The subcommand of fleets."""
+
+from collections.abc import Sequence
+
+from bridle.cli.flags import SUBCOMMANDS, Flag
+from bridle.cli.subcommands.values import JSON, Argument, Subcommand, number, option, repeated, switch
+
+_RUN = Argument("run", "the id of a run, the beginning of one, or last", "optional")
+_THE_RUN = Argument("run", "the id of a run, the beginning of one, or last")
+_TASK = Argument("task", "the id of a task", "optional")
+_ON = option(
+    "--on", value="place", help="where: local, auto, or a Ray cluster such as ray://host:10001 (local)"
+)
+_WORKERS = number("--workers", value="count", help="how many tasks run at once", most=100_000)
+_BUDGET = number("--budget", value="dollars", help="what all tasks may cost together", decimal=True)
+
+PLACES: tuple[Flag, ...] = (
+    _ON, _WORKERS,
+    number("--cpus", value="count", help="processors that each worker asks a cluster for (1)", decimal=True),
+    option("--memory", value="size", help="memory that each worker asks a cluster for, such as 2G"),
+    repeated("--resource", value="name=amount", help="a custom resource that each worker asks for"),
+    repeated("--place", value="label=value", help="a label that the machines of all workers must have"),
+)  # fmt: skip
+LIMITS: tuple[Flag, ...] = (
+    option("--model", value="model", help="the model of tasks that name none"),
+    option("--permission-mode", value="mode", help="the widest mode that a task may have (acceptEdits)"),
+    _BUDGET,
+    number("--timeout", value="seconds", help="the most seconds of one attempt (3600)", decimal=True),
+    repeated(
+        "--retries", value="kind=count", help="repeat attempts: lost, overloaded, store, source or check"
+    ),
+    switch("--no-sandbox", help="run commands outside the sandbox"),
+    repeated("--allow-host", value="host", help="a host that sandboxed commands may reach"),
+    repeated("--allow-folder", value="folder", help="a folder that tasks may name, besides their own"),
+    repeated("--secret", value="name", help="a variable of the workers that tasks may ask for by name"),
+    switch("--trust", help="settings, hooks and servers of the folders of tasks count"),
+    option("--settings", value="file", help="more settings for every session: a file, or JSON"),
+    option("--max-disk", value="size", help="the most that a task may write (4G)"),
+    number("--max-processes", value="count", help="the most processes of a task (512)", most=100_000),
+)
+KEEPING: tuple[Flag, ...] = (
+    option("--name", value="text", help="a name for the run"),
+    option("--store", value="address", help="where artifacts go: a folder, s3://… or gs://…"),
+    switch("--keep", help="keep the work folders of finished tasks"),
+)
+
+
+def _options(*more: Flag) -> tuple[Flag, ...]:
+    return (*more, *PLACES, *LIMITS, *KEEPING, JSON)
+
+
+def _group(commands: Sequence[Subcommand]) -> Subcommand:
+    return Subcommand(
+        "fleet",
+        SUBCOMMANDS["fleet"],
+        details="""\
+Each task is one session in a work folder of its own, behind the sandbox. Tasks run on the processes of this
+machine, or on a Ray cluster with bridle[fleet]. Results stay on disk, so an interrupted run can be resumed.
+See `bridle docs fleet`.""",
+        commands=tuple(commands),
+    )
+
+
+FLEET = _group((
+    Subcommand(
+        "run", "Run every task of a file or folder", "fleet.running:run_fleet",
+        arguments=(Argument("tasks", "a .jsonl or .csv file, or a folder of tasks", completes="file"),),
+        options=_options(
+            option(
+                "--prompt", value="text", help="the prompt of tasks without one, or @file"
+            ),
+            repeated("--label", value="name=value", help="only tasks with this label"),
+            number("--limit", value="count", help="only the first tasks"),
+        ),
+        examples=(
+            "bridle fleet run tasks.jsonl --workers 8 --budget 20",
+            "bridle fleet run issues.csv --prompt 'Fix {{title}}: {{body}}' --model sonnet",
+            "bridle fleet run tasks/ --on ray://head:10001 --store s3://bucket/fleet",
+        ),
+    ),
+    Subcommand(
+        "resume", "Continue a run that was interrupted or stopped", "fleet.running:resume_fleet",
+        arguments=(_THE_RUN,),
+        options=(switch("--failed", help="repeat failed tasks too"), _ON, _WORKERS, _BUDGET, JSON),
+    ),
+    Subcommand("list", "List runs", "fleet.showing:list_runs", options=(JSON,)),
+    Subcommand(
+        "show", "Show a run: progress, cost, failures and tasks", "fleet.showing:show_run",
+        arguments=(_RUN, _TASK),
+        options=(
+            option("--html", value="file", help="write a page with plots"),
+            switch("--once", help="do not follow a run that is running"),
+            switch("--all", help="list every task"),
+            JSON,
+        ),
+        examples=("bridle fleet show", "bridle fleet show last --html report.html"),
+    ),
+    Subcommand(
+        "attach", "Follow a run, or one task of it, until it ends", "fleet.showing:attach_run",
+        arguments=(_RUN, _TASK),
+    ),
+    Subcommand(
+        "logs", "Print the conversation of a task", "fleet.showing:show_logs",
+        arguments=(_THE_RUN, Argument("task", "the id of a task")),
+        options=(switch("--json", help="print the transcript as it was written"),),
+    ),
+    Subcommand(
+        "diff", "Print what a task has changed", "fleet.showing:show_diff", arguments=(_RUN, _TASK),
+        examples=("bridle fleet diff last 0007 | git apply",),
+    ),
+    Subcommand(
+        "export", "Write results, patches and artifacts to a folder", "fleet.showing:export_run",
+        arguments=(_RUN, Argument("folder", "an empty or new folder", "optional", completes="folder")),
+        options=(switch("--branches", help="write a branch for each patch to the repository of its task"),),
+    ),
+    Subcommand(
+        "rm", "Remove runs and what only they have kept", "fleet.showing:remove_run",
+        arguments=(Argument("run", "the id of a run", "some"),),
+    ),
+))  # fmt: skip
+WORKER = Subcommand(
+    "--fleet-worker",
+    "Run the attempts of a fleet (used internally)",
+    "fleet.work:run_fleet_worker",
+    hidden=True,
+)
