@@ -1,13 +1,19 @@
 """What runs a turn names no feature, and what a tool is given stays small."""
 
 import ast
+import inspect
+import sys
+import textwrap
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+from bridle.engine.feature import Feature
+from bridle.engine.lazy_feature import AFTERWARDS, imported
 from bridle.engine.runtime import Runtime
 from bridle.engine.runtime_parts import RuntimeParts
-from bridle.features.registry import open_features
+from bridle.features.registry import FEATURES, FeatureRow, open_features
 from bridle.types.command import Commands
+from bridle.types.services import startup
 from bridle.types.services.mcp import McpServers
 from bridle.types.tool import ToolContext
 from tests.architecture.modules import SOURCE
@@ -38,7 +44,38 @@ def test_every_feature_is_opened_for_a_session_by_its_own_name(tmp_path: Path):
 
 def test_every_feature_has_one_line_in_the_registry():
     registry = (SOURCE / "features" / "registry.py").read_text(encoding="utf-8")
-    assert [name for name in _FEATURES if f"bridle.features.{name}.feature import" not in registry] == []
+    assert [name for name in _FEATURES if f"features.{name}.feature" not in registry] == []
+
+
+def test_what_is_known_of_a_feature_before_its_code_is_imported_is_all_that_can_concern_it(tmp_path: Path):
+    wrong: list[str] = []
+    for row in (each for each in FEATURES if isinstance(each, FeatureRow) and each.at):
+        feature = imported(f"bridle.{row.opener}")(feature_context(tmp_path))
+        assert feature is not None
+        acts_at = {
+            name for name, default in vars(Feature).items()
+            if callable(default) and not name.startswith("_") and getattr(type(feature), name) is not default
+        }  # fmt: skip
+        always = {"for_agent", "offer", "part"}
+        unsaid = acts_at - set(row.at) - set(row.then) - AFTERWARDS - always
+        wrong += [f"{feature.name}: {moment}" for moment in sorted(unsaid | {*row.at, *row.then} - acts_at)]
+        wrong += [f"{feature.name}: {key}" for key in sorted(_keys(type(feature)) ^ set(row.keys))]
+    assert wrong == []
+
+
+def _keys(kind: type[Feature]) -> set[str]:
+    """The names of the services whose keys a feature compares with that which it is asked for."""
+    source = textwrap.dedent(inspect.getsource(kind))
+    module = sys.modules[kind.__module__]
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare(left=ast.Name(id="key"), comparators=[ast.Name(id=name)]):
+                named.add(name)
+            case _:
+                pass
+    keys = [getattr(module, name, None) or getattr(startup, name) for name in named]
+    return {key.name for key in keys}
 
 
 def test_the_loop_the_step_the_calls_and_dispatch_name_no_feature():

@@ -70,3 +70,14 @@ print(isinstance(encrypted, EncryptedSocket), EncryptedSocket.send is ssl.SSLSoc
 encrypted.close(), other.close()
 """
     assert _run(tmp_path, code) == ["False", "False", "True", "True", "False", "True", "True"]
+
+
+def test_what_uuid_asks_the_platform_is_answered_as_the_platform_does(tmp_path: Path):
+    code = """
+del sys.meta_path[0]
+sys.meta_path.insert(0, LazyModules(("platform",)))
+import platform
+asked = platform.system()
+print("uname" in vars(platform), platform.node() != None, platform.system() == asked)
+"""
+    assert _run(tmp_path, code) == ["False", "True", "True"]

@@ -4,8 +4,10 @@ asyncio imports ssl for loops that open no encrypted connection, and subprocess 
 Such an import gives the module without content; the first name that is looked up in it loads it in place.
 """
 
+import os
 import sys
 from _thread import RLock
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import Any
@@ -17,13 +19,17 @@ LAZY = (
     "linecache",
     "locale",
     "msgspec.inspect",
+    "platform",
     "ssl",
     "textwrap",
 )
-"""What asyncio, subprocess, traceback and msgspec import at their top and use in few functions."""
+"""What asyncio, subprocess, traceback, uuid and msgspec import at their top and use in few functions."""
 
 _CLASSES = {"ssl": ("SSLSocket",)}
 """What asyncio asks every socket: whether it is one of these."""
+
+_FUNCTIONS: dict[str, dict[str, Callable[[], object]]] = {"platform": {"system": lambda: os.uname().sysname}}
+"""What uuid asks when it is imported, as `platform` answers it."""
 
 
 def use_lazy_modules() -> None:
@@ -73,8 +79,11 @@ class _Content:
     def __call__(self, name: str) -> Any:
         if name == "__path__":
             raise self._missing(name)  # Imports ask every module whether it is a package.
-        if not self._is_loading and name in _CLASSES.get(self._module.__name__, ()):
-            return _LazyClass(self, name)
+        if not self._is_loading:
+            if name in _CLASSES.get(self._module.__name__, ()):
+                return _LazyClass(self, name)
+            if (known := _FUNCTIONS.get(self._module.__name__, {}).get(name)) is not None:
+                return known
         return self.loaded(name)
 
     def find(self, name: str) -> Any:

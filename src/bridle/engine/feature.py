@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from bridle.engine.lazy_feature import FeatureList, LazyFeature
 from bridle.types.services.service import Offered, Service
 
 if TYPE_CHECKING:
@@ -272,8 +273,10 @@ class Feature:
 class Features:
     """The features of a session or of an agent."""
 
-    def __init__(self, members: Sequence[Feature] = (), *, borrowed: Sequence[Feature] = ()) -> None:
-        self._members = tuple(members)
+    def __init__(
+        self, members: Sequence[Feature | LazyFeature] = (), *, borrowed: Sequence[Feature] = ()
+    ) -> None:
+        self._members = FeatureList(members)
         self._borrowed = tuple(borrowed)
         """Those that the session closes, not the agent that these are for."""
         self._acting: dict[str, tuple[Feature, ...]] = {}
@@ -281,28 +284,37 @@ class Features:
         self._tools: Sequence[Tool] = ()
 
     def __iter__(self) -> Iterator[Feature]:
-        return iter(self._members)
+        self._open(lambda _: True)
+        return iter(self._members.features)
+
+    def _open(self, concerns: Callable[[LazyFeature], bool]) -> None:
+        if self._members.open(concerns):
+            self._acting.clear()
 
     def without(self, *names: str) -> "Features":
         """All but the features of these names, closed by others."""
-        kept = [each for each in self._members if each.name not in names]
-        return Features(kept, borrowed=self._members)
+        return Features([each for each in self if each.name not in names], borrowed=self._members.features)
 
     def find(self, key: Service[Offered]) -> Offered | None:
         """What a feature offers to commands and hosts."""
+        self._open(lambda lazy: key.name in lazy.keys)
         return next((found for each in self.at("part") if (found := each.part(key)) is not None), None)
 
     def offered(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
         """What a feature offers to the tool of a call."""
-        found = (each.offer(key, call, turn) for each in self._members)
+        self._open(lambda lazy: key.name in lazy.keys)
+        found = (each.offer(key, call, turn) for each in self._members.features)
         return next((each for each in found if each is not None), None)
 
     def at(self, moment: str) -> tuple[Feature, ...]:
         """The features that act at a moment: most of them do nothing at most moments."""
         acting = self._acting.get(moment)
         if acting is None:
+            self._open(lambda lazy: moment in lazy.at)
             default = getattr(Feature, moment)
-            acting = tuple(each for each in self._members if getattr(type(each), moment) is not default)
+            acting = tuple(
+                each for each in self._members.features if getattr(type(each), moment) is not default
+            )
             self._acting[moment] = acting
         return acting
 
@@ -461,13 +473,13 @@ class Features:
 
     def for_agent(self, work: "Assignment") -> "Features":
         """What an agent inherits, as each feature says."""
-        own = [made for each in self._members if (made := each.for_agent(work)) is not None]
-        return Features(own, borrowed=self._members)
+        own = [made for each in self if (made := each.for_agent(work)) is not None]
+        return Features(own, borrowed=self._members.features)
 
     def for_hook_agent(self) -> "Features":
         """What an agent that judges for a hook inherits, as each feature says."""
         own = [made for each in self.at("for_hook_agent") if (made := each.for_hook_agent()) is not None]
-        return Features(own, borrowed=self._members)
+        return Features(own, borrowed=self._members.features)
 
     async def close(self) -> None:
         """Close each, the last opened first."""
