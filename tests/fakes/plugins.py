@@ -75,6 +75,15 @@ class PluginHome:
         assert plugins == load_plugins(wish)
         return plugins
 
+    def as_fetched(self) -> None:
+        """Let installed plugins be as from a marketplace elsewhere, of which only the copy is there."""
+        file = self.plugins / "installed_plugins.json"
+        values = json.loads(file.read_text())
+        for records in values["plugins"].values():
+            for record in records:
+                record.pop("bridleSource", None)
+        file.write_text(json.dumps(values))
+
     def wish(self, *folders: Path, trusted: bool = True) -> PluginRequest:
         return PluginRequest(
             config=self.config(trusted=trusted),

@@ -112,7 +112,7 @@ async def test_skill_for_the_model_alone_is_no_command(tmp_path: Path):
     assert "- inner: Inner" in _said(request.body)
     assert "Secret text." not in _said(request.body)
     (init,) = [frame for frame in done.frames if frame.get("subtype") == "init"]
-    assert "inner" not in init["slash_commands"] and "inner" in init["skills"]
+    assert "inner" not in init["slash_commands"] and "inner" not in init["skills"]
 
 
 async def test_embedded_commands_run_with_what_the_skill_allows(tmp_path: Path):

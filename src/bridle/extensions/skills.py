@@ -90,8 +90,16 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
         # A skill answers to the name of its header too, where its folder has another one.
         prefix, colon, last = self.name.rpartition(":")
         own = text_of(self.values.get("name"))
-        is_usable = own is not None and own != last and re.search(_UNTYPED, own) is None
-        return (f"{prefix}{colon}{own}",) if is_usable else ()
+        if own is None or re.search(_UNTYPED, own) is not None:
+            return ()
+        # Those of plugins answer without the name of the plugin too.
+        plain = (own,) if colon and self.source == "plugin" and self.form == "skill" else ()
+        return plain if own == last else (*plain, f"{prefix}{colon}{own}")
+
+    @property
+    def title(self) -> str:
+        """The name that its header gives it, behind those of its plugin or folders."""
+        return "" if self.source == "bundled" or not self.aliases else self.aliases[-1]
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     return Inventory(
         commands=everywhere,
         terminal_commands=terminal,
-        skills=() if skills is None else skills.names(),
+        skills=() if skills is None else skills.shown(),
         servers=[{"name": each.name, "status": each.status, "source": each.source} for each in servers],
         agents=() if agents is None else [each.name for each in agents.definitions()],
         plugins=() if plugins is None else plugins.listing(),

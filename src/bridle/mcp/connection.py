@@ -58,14 +58,14 @@ class Connection:
         self._slots = slots
         self._changed = changed
         self._client: Client | None = None
-        self._status: Status = "disabled" if server.off else "pending"
-        self._error: str | None = server.off or None
+        self._status: Status = "disabled" if server.off else "failed" if server.fault else "pending"
+        self._error: str | None = server.off or server.fault or None
         self._attempt = 0
         self._log: deque[str] = deque(maxlen=_MOST_LINES)
         self._task: asyncio.Task[None] | None = None
         self._moved: set[asyncio.Task[None]] = set()
         """Calls that continue in the background."""
-        self._has_been_connected = not server.off and self.offer.recall()
+        self._has_been_connected = self._status == "pending" and self.offer.recall()
 
     @property
     def status(self) -> Status:
@@ -106,7 +106,7 @@ class Connection:
 
     def start(self) -> None:
         """Connect in the background, unless the server is turned off."""
-        if self._status == "disabled":
+        if self._status == "disabled" or self.server.fault:
             self.settled.set()
         elif self._task is None:
             self._task = asyncio.create_task(self._look_after())
@@ -117,6 +117,8 @@ class Connection:
         Raises:
             McpError: the server cannot be reached.
         """
+        if self.server.fault:
+            raise McpError(f"{self.server.name}: {self.server.fault}. Then start bridle again.")
         await self.stop()
         self._attempt, self._has_been_connected = 0, False
         self._become("pending")

@@ -84,7 +84,14 @@ class LiveSession:
         """Prompts are put here; closing it ends the session after the last."""
         self.server = server
         """Runs the prompts, and holds the runtime as it is now."""
-        self.settings = SessionSettings(base.setup, base.session, server, base.hooks, warn=base.warn)
+        self.settings = SessionSettings(
+            base.setup,
+            base.session,
+            server,
+            base.hooks,
+            warn=base.warn,
+            plugin_hooks=base.plugins.hook_tables,
+        )
         self.commands = commands
         self._base = base
         self._parts = parts

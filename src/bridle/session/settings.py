@@ -2,8 +2,8 @@
 
 import asyncio
 import os.path
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,9 @@ from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 
+if TYPE_CHECKING:
+    from bridle.hooks.table import Table
+
 _WRITABLE = {"localSettings": frozenset({"outputStyle"}), "userSettings": frozenset({"effortLevel"})}
 """What a host may write into which file."""
 
@@ -27,12 +30,20 @@ class SessionSettings:
     """What counts now. Rules, hooks, variables, model and effort follow every change."""
 
     def __init__(
-        self, setup: Setup, session: Session, server: Server, hooks: LazyHooks, *, warn: Callable[[str], None]
+        self,
+        setup: Setup,
+        session: Session,
+        server: Server,
+        hooks: LazyHooks,
+        *,
+        warn: Callable[[str], None],
+        plugin_hooks: "Callable[[], Sequence[Table]]" = tuple,
     ) -> None:
         self._setup = setup
         self._session = session
         self._server = server
         self._hooks = hooks
+        self._plugin_hooks = plugin_hooks
         self._warn = warn
         self._live = LiveConfig(
             setup.config,
@@ -73,7 +84,8 @@ class SessionSettings:
     def hooks(self) -> Mapping[str, Any]:
         from bridle.commands.queries.hook_listing import listing
 
-        return listing(self._live.current.layers, trusted=self._setup.trusted)
+        plugins = self._plugin_hooks()
+        return listing(self._live.current.layers, trusted=self._setup.trusted, plugins=plugins)
 
     def moved(self, transcript: str) -> None:
         """The conversation is kept in another file, which hooks name from now on."""

@@ -87,18 +87,32 @@ class Command(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     """What its mention costs in every request."""
 
+    about: str = ""
+    """What hosts read in the place of `description`, which is short."""
+    title: str = ""
+    """The name that hosts show, where a file gives itself another one than its folder."""
+
     def listing(self) -> Mapping[str, Any]:
-        """The command as it is listed for hosts."""
-        listed: dict[str, Any] = {
-            "name": self.name,
-            "description": self.description,
-            "argumentHint": self.argument_hint,
-        }
-        if self.aliases:
-            listed["aliases"] = list(self.aliases)
-        if self.source == "builtin":
+        """The command as it is listed for hosts: where it comes from stands in the description."""
+        names = dict.fromkeys((self.title or self.name, *self.aliases, self.name))
+        name, *others = names
+        text = self.about or self.description
+        if self.source == "plugin":
+            text = f"({self.origin_plugin}) {text}" if self.origin_plugin else text
+        elif self.source in ("user", "project"):
+            text = f"{text} ({self.source})"
+        listed: dict[str, Any] = {"name": name, "description": text, "argumentHint": self.argument_hint}
+        if others:
+            listed["aliases"] = others
+        if self.source in ("builtin", "bundled"):
             listed["builtin"] = True
         return listed
+
+    @property
+    def origin_plugin(self) -> str:
+        """The plugin that it belongs to, by the first part of its name."""
+        plugin, colon, _ = self.name.partition(":")
+        return plugin if self.source == "plugin" and colon else ""
 
 
 def may_call(command: Command, origin: Origin) -> bool:

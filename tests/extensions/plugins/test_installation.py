@@ -104,6 +104,7 @@ async def test_another_content_of_the_same_version_gets_a_folder_of_its_own(home
     (home.market / "plugins" / "words" / "skills" / "count" / "SKILL.md").write_text("changed")
 
     await update(home.around(), WORDS)
+    home.as_fetched()
 
     folder = Path(home.load().loaded[0].folder)
     assert folder.name.startswith("2.0.0-")

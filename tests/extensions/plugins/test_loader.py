@@ -89,10 +89,14 @@ def test_a_plugin_among_the_skills_counts_and_a_strangers_does_not(home: PluginH
     assert [str(each.plugin) for each in home.load(trusted=False).loaded] == ["mine@skills-dir"]
 
 
-async def test_what_a_plugin_runs_is_bound_to_what_was_agreed_to(home: PluginHome):
+@pytest.mark.parametrize("place", ["the copy", "the folder of the marketplace"])
+async def test_what_a_plugin_runs_is_bound_to_what_was_agreed_to(home: PluginHome, place: str):
     await _install(home)
     (record,) = read_installed(home.env).plugins[str(ID)]
-    file = Path(record.install_path) / "hooks" / "hooks.json"
+    if place == "the copy":
+        home.as_fetched()
+    folder = Path(record.install_path if place == "the copy" else record.bridle_source)
+    file = folder / "hooks" / "hooks.json"
     file.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "evil"}]}]}}))
 
     plugins = home.load()
@@ -103,6 +107,7 @@ async def test_what_a_plugin_runs_is_bound_to_what_was_agreed_to(home: PluginHom
 
 async def test_files_that_are_gone_and_plugins_that_were_never_installed_are_named(home: PluginHome):
     await _install(home)
+    home.as_fetched()
     (record,) = read_installed(home.env).plugins[str(ID)]
     os.rename(record.install_path, f"{record.install_path}.away")
     settings = home.home / ".claude" / "settings.json"
@@ -169,3 +174,14 @@ def test_a_changed_plugin_is_read_again_and_an_unchanged_one_is_not(home: Plugin
     assert len(home.load(folder).loaded[0].components.places) == 1
     index.write_bytes(b"broken")
     assert len(home.load(folder).loaded[0].components.places) == 1
+
+
+async def test_plugins_of_a_folder_are_read_in_place_and_from_their_copy_when_it_is_gone(home: PluginHome):
+    await _install(home)
+    (record,) = read_installed(home.env).plugins[str(ID)]
+    source = Path(record.bridle_source)
+    (agents,) = (each.folder for each in home.load().loaded)
+    os.rename(source, source.with_name("away"))
+    (copied,) = (each.folder for each in home.load().loaded)
+    assert source.is_relative_to(home.market) and agents == str(source)
+    assert copied == record.install_path

@@ -44,6 +44,7 @@ async def home(tmp_path: Path) -> PluginHome:
     catalog.write_text(json.dumps(values))
     await marketplaces.add(home.around(), parse_source(str(home.market), cwd="/"))
     await install(home.around(), [ID])
+    home.as_fetched()
     settle(tmp_path)
     return home
 
@@ -55,6 +56,7 @@ async def test_every_installation_is_an_edition_of_its_own(home: PluginHome):
     around = home.around()
     await uninstall(around, ID)
     await install(around, [ID])
+    home.as_fetched()
     (second,) = _start(home)[0].roots("agents")
     assert first.path == second.path
     assert first.edition and second.edition and first.edition != second.edition

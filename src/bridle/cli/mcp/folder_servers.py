@@ -10,6 +10,8 @@ from msgspec import Struct
 from bridle.config.load import Config, environment, load
 from bridle.config.mcp.servers import ServerSources, find_servers
 from bridle.config.state import is_trusted
+from bridle.extensions.plugins.plugin import PluginRequest
+from bridle.extensions.plugins.session_cache import current_plugins
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.xaa import Provider, read_provider
@@ -58,7 +60,17 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> FolderServers:
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     trusted = is_trusted(env, cwd)
     merged = environment(config, env, trusted=trusted)
-    sources = ServerSources(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
+    wish = PluginRequest(config=config, env=merged, cwd=cwd, trusted=trusted)
+    plugins, _ = current_plugins(wish)
+    sources = ServerSources(
+        config=config,
+        env=merged,
+        trusted=trusted,
+        attended=True,
+        flags=tuple(flags),
+        plugins=plugins.servers(),
+        shared=frozenset(name for each in plugins.loaded if each.shared for name, _ in each.servers()),
+    )
     found = find_servers(sources)
     for problem in found.problems:
         complain(f"warning: {problem}")

@@ -14,11 +14,12 @@ _CONTENT = {"command": "Command", "prompt": "Prompt", "agent": "Prompt", "http":
 _LONGEST = 500
 
 
-def listing(layers: Sequence[Layer], *, trusted: bool) -> dict[str, Any]:
-    """Every hook of the settings, with why some do not run."""
+def listing(layers: Sequence[Layer], *, trusted: bool, plugins: Sequence[Table] = ()) -> dict[str, Any]:
+    """Every hook of the settings and of plugins, with why some do not run."""
     table = from_layers(layers, trusted=trusted)
     order = {name: place for place, name in enumerate(EVENTS)}
-    entries = sorted(table.entries, key=lambda entry: order.get(entry.event, len(order)))
+    every = (*table.entries, *(entry for other in plugins for entry in other.entries))
+    entries = sorted(every, key=lambda entry: order.get(entry.event, len(order)))
     named = list(dict.fromkeys(entry.event for entry in entries))
     policy = table.policy
     return {
@@ -54,8 +55,9 @@ def _row(entry: Entry, table: Table) -> dict[str, Any]:
     row: dict[str, Any] = {
         "event": entry.event,
         "matcher": _visible(entry.matcher_text or ""),
-        "source": entry.origin.source,
+        "source": "pluginHook" if entry.origin.source == "plugin" else entry.origin.source,
         "sourceLabel": entry.origin.file or entry.origin.source,
+        **({"pluginName": entry.origin.owner} if entry.origin.source == "plugin" else {}),
         "type": entry.kind,
         "displayText": _visible(entry.hook.status_message or content),
         "commandText": shown,

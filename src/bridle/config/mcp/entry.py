@@ -47,6 +47,20 @@ def read_entry(name: str, raw: Any, env: Mapping[str, str]) -> ServerConfig:
         raise ConfigError(str(error).replace("`$.", "`")) from error
 
 
+def unset_variables(raw: Any, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that an entry names, that are not set and that have no default."""
+    match raw:
+        case str():
+            found = VARIABLE.finditer(raw)
+            return tuple(each[1] for each in found if each[2] is None and env.get(each[1]) is None)
+        case list():
+            return tuple(name for each in raw for name in unset_variables(each, env))
+        case dict():
+            return tuple(name for each in raw.values() for name in unset_variables(each, env))
+        case _:
+            return ()
+
+
 def expand(value: Any, env: Mapping[str, str]) -> Any:
     """Every text with `${NAME}` and `${NAME:-default}` filled in.
 

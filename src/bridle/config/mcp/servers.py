@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.config import approvals
 from bridle.config.load import Config
-from bridle.config.mcp.entry import identity, read_entry
+from bridle.config.mcp.entry import identity, read_entry, unset_variables
 from bridle.config.mcp.locations import LARGEST_STATE, MANAGED_FILE, counts, project_files
 from bridle.config.mcp.policy import Policy
 from bridle.config.mcp.variables import NEVER_GIVEN, credentials, refusal, unfilled, withheld
@@ -179,15 +179,22 @@ class _Reading:
             self._complain(entry, f"its tool names clash with {twin!r}; rename one of the servers")
             return
         kept_back = self._kept_back(entry)
+        env, fault = unfilled(self._wish.env, kept_back), ""
+        if not kept_back and (unset := unset_variables(entry.raw, env)):
+            names = ", ".join(f"${{{name}}}" for name in dict.fromkeys(unset))
+            fault = f"{names} is not set: set it, or write a default: ${{{unset[0]}:-default}}"
+            env = {**env, **dict.fromkeys(unset, "")}
         try:
-            config = read_entry(entry.name, entry.raw, unfilled(self._wish.env, kept_back))
+            config = read_entry(entry.name, entry.raw, env)
         except ConfigError as error:
-            self._complain(entry, refusal(kept_back) if kept_back else str(error))
+            self._complain(entry, refusal(kept_back) if kept_back else fault or str(error))
             return
+        if fault and entry.scope != "plugin":
+            self._complain(entry, fault)
         if (helper := getattr(config, "headers_helper", None)) and self._is_wary(entry):
             self._complain(entry, f"its headersHelper {helper[:100]!r} is off until you trust this folder")
             config = msgspec.structs.replace(config, headers_helper=None)
-        server = Server(name=entry.name, config=config, scope=entry.scope, file=entry.file)
+        server = Server(name=entry.name, config=config, scope=entry.scope, file=entry.file, fault=fault)
         off = self._policy.objection(server) or self._waits(entry) or self._lacks(entry, kept_back)
         self.servers[entry.name] = msgspec.structs.replace(server, off=off)
 

@@ -244,6 +244,7 @@ def _record(
         project_path=project,
         bridle_approved=item.approval,
         bridle_tree=item.tree,
+        bridle_source=item.source,
         bridle_entry=entry if set(entry) - {"name", "version", "description"} else None,
         bridle_automatic=item.automatic if before is None else before.bridle_automatic,
     )

@@ -4,6 +4,7 @@ import asyncio
 import os.path
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from bridle.extensions.plugins.components import approval, discover
@@ -13,11 +14,13 @@ from bridle.extensions.plugins.folder_copies import copy_tree, tree_digest
 from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.marketplace import Marketplace, OfferedPlugin
 from bridle.extensions.plugins.marketplaces import find
-from bridle.extensions.plugins.names import PluginId
+from bridle.extensions.plugins.names import PluginId, plugins_dir
 from bridle.extensions.plugins.plugin import Components, Manifest
 from bridle.extensions.plugins.policy import check_command_source
+from bridle.extensions.plugins.seeds import seed_folders
 from bridle.extensions.plugins.state import Installed, is_for
 from bridle.extensions.plugins.versions import satisfies
+from bridle.host.git.repository import head_commit
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.nearest import did_you_mean
 
@@ -35,6 +38,8 @@ class Item(Struct, frozen=True, kw_only=True):
     version: str
     revision: str
     tree: str
+    source: str = ""
+    """Its folder in a marketplace of the user on this machine."""
     automatic: bool = False
     """Installed only because another plugin needs it."""
 
@@ -130,20 +135,24 @@ class _Planning:
             raise ConfigError(f"your organization disabled {plugin}")
         check_command_source(offer.source, around.settings)
         around.check_command(offer.source)
-        folder = around.staging()
+        folder, own = around.staging(), False
         if offer.source.kind == "directory":
             if not os.path.isdir(offer.source.location):
                 raise ConfigError(f"{plugin}: its folder {offer.source.location} does not exist")
             await asyncio.to_thread(
                 copy_tree, offer.source.location, folder, inside=marketplace.root or offer.source.location
             )
-            revision = ""
+            revision = head_commit(marketplace.root or offer.source.location)
+            kept = (plugins_dir(around.env), *seed_folders(around.env))
+            place = os.path.realpath(offer.source.location)
+            own = not place.startswith(tuple(f"{os.path.realpath(each)}{os.sep}" for each in kept))
         else:
             revision = (await fetch(offer.source, folder, around.env)).revision
         around.reached("fetched")
-        return await asyncio.to_thread(
+        item = await asyncio.to_thread(
             _examine, PluginId(offer.name, plugin.marketplace), offer, folder, revision, automatic=automatic
         )
+        return msgspec.structs.replace(item, source=os.path.abspath(offer.source.location)) if own else item
 
 
 def offer_of(plugin: PluginId, marketplace: Marketplace) -> OfferedPlugin:

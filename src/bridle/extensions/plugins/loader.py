@@ -147,6 +147,8 @@ class _Loading:
 
     def _add_installed(self, plugin: PluginId, record: Record) -> None:
         name, folder = str(plugin), record.install_path
+        if record.bridle_source and os.path.isdir(record.bridle_source):
+            folder = record.bridle_source
         if not os.path.isdir(folder):
             message = f"its files are missing; reinstall with bridle plugin install {plugin}"
             self._complain(name, "path-not-found", message, folder)

@@ -39,6 +39,8 @@ class Record(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     """A digest of what it would run, as it was when the user agreed to it."""
     bridle_tree: str = ""
     """A digest of all its files."""
+    bridle_source: str = ""
+    """The folder of a marketplace on this machine that it is read from; its copy counts when that is gone."""
     bridle_entry: dict[str, Any] | None = None
     """What the marketplace said of it, where that belongs to its manifest."""
     bridle_automatic: bool = False

@@ -132,6 +132,10 @@ class SessionSkills:
         callable_ones = {skill.name for skill in (*self.for_model(), *self.for_user())}
         return [skill.name for skill in self.catalog.all().values() if skill.name in callable_ones]
 
+    def shown(self) -> list[str]:
+        """The skills, without plain commands, that are slash commands: what hosts list as skills."""
+        return [skill.name for skill in self.for_user() if skill.form == "skill"]
+
     def listing(self) -> str | None:
         """The list of skills for the model when a conversation begins; None for none."""
         if not self.context.tells():
@@ -277,6 +281,8 @@ class SessionSkills:
         return Command(
             name=skill.name,
             description=" ".join(skill.description.split())[:250],
+            about=" ".join(skill.description.split()),
+            title=skill.title if skill.title.count(":") == skill.name.count(":") else "",
             run=run,
             source=skill.source,
             origin=skill.file,

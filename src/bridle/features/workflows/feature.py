@@ -205,6 +205,7 @@ class WorkflowsFeature(Feature):
         return Command(
             name=file.name,
             description=" ".join(file.description.split())[:250],
+            about=f"{' '.join(file.description.split())} (dynamic workflow)",
             run=run,
             source=file.source,
             reach="person",

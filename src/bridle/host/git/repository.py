@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import stat
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.host.files import read_bytes
 from bridle.host.programs import PROGRAMS, find_program
 from bridle.types.text import printable
 
@@ -19,6 +21,8 @@ _SUBJECT_CHARS = 200
 _NAME_CHARS = 255
 _OUTPUT_BYTES = 256 * 1024
 _MOST_FILTERS = 50
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LARGEST_REFS = 16 << 20
 
 _KEPT_VARIABLES = frozenset({"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"})
 
@@ -92,6 +96,27 @@ def current_branch(cwd: str) -> str:
         # Repositories with the reftable format keep the real name elsewhere and this word here.
         return "" if name == ".invalid" else name[:_NAME_CHARS]
     return "HEAD" if len(head) in (40, 64) and all(c in "0123456789abcdef" for c in head) else ""
+
+
+def head_commit(folder: str) -> str:
+    """The commit that is checked out in the repository with this top, empty where that is not to be seen."""
+    if (git_dir := _git_dir(folder)) is None:
+        return ""
+    head = _first_line(os.path.join(git_dir, "HEAD"))
+    if not head.startswith("ref: "):
+        return head if _COMMIT.fullmatch(head) else ""
+    name = head.removeprefix("ref: ").strip()
+    found = _first_line(os.path.join(git_dir, *name.split("/"))) or _packed(git_dir, name)
+    return found if _COMMIT.fullmatch(found) else ""
+
+
+def _packed(git_dir: str, name: str) -> str:
+    try:
+        lines = read_bytes(os.path.join(git_dir, "packed-refs"), _LARGEST_REFS).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    rows = (line.split(" ") for line in lines.splitlines())
+    return next((row[0] for row in rows if len(row) == 2 and row[1] == name), "")
 
 
 def worktrees(cwd: str) -> list[str]:

@@ -159,9 +159,9 @@ async def get_skills_dialog(dispatcher: ControlDispatcher, request: Mapping[str,
                 "tokens": estimate(f"{skill.name} {skill.summary}"),
                 "state": "on" if skill.name in callable_ones else "off",
                 "advertised": skill.name in advertised,
+                "handles": {},
             }
             for skill in skills.catalog.all().values()
-            if skill.form == "skill"
         ]
     }
 

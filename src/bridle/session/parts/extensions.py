@@ -59,7 +59,11 @@ class Extensions(Struct, frozen=True, kw_only=True):
         if self.skills is not None:
             self.skills.catalog.all()
         skills = () if self.skills is None else self.skills.catalog.problems
-        every = (*skills, *self.agents.problems())
+        kinds: tuple[Kind, ...] = ("skills", "commands", "agents")
+        roots = (root.plugin_root for kind in kinds for root in self.roots(kind))
+        theirs = tuple(f"{root}{os.sep}" for root in roots if root is not None)
+        # Users cannot fix the files of others; authors have `bridle plugin validate`.
+        every = [each for each in (*skills, *self.agents.problems()) if not each.file.startswith(theirs)]
         more = len(every) - _MOST_TOLD
         rest = (f"{more} more extension files have problems: see /doctor",) if more > 0 else ()
         return (*map(str, every[:_MOST_TOLD]), *rest)

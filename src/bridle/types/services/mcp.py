@@ -117,6 +117,8 @@ class Server(Struct, frozen=True, kw_only=True):
     """Where it is written down; empty when it is in no file."""
     off: str = ""
     """Why it is not started, when it is not: turned off, not approved, refused by policy."""
+    fault: str = ""
+    """Why it cannot be started: a variable that it names is not set."""
 
     @property
     def source(self) -> str:
