@@ -154,7 +154,7 @@ async def test_a_hook_that_is_an_agent_is_counted_and_leaves_no_transcript(tmp_p
     script = [
         _used("Finished.", when='"go"'),
         _used(tool_use("Read", "r1", file_path=str(tmp_path / "project" / "a.txt")), output=21),
-        _used('{"ok": true}', output=22),
+        _used(tool_use("StructuredOutput", "v1", ok=True), output=22),
     ]
     hook = {"type": "agent", "prompt": "Check it."}
     settings = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}})

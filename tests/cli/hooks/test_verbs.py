@@ -324,7 +324,9 @@ async def test_models_that_are_asked_for_a_trial_are_counted(tmp_path: Path):
         }
     }
     read = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "notes.txt"}}
-    script = [step('{"ok": true}'), step(read), step('{"ok": false, "reason": "notes are empty"}')]
+    empty = {"ok": False, "reason": "notes are empty"}
+    verdict = {"type": "tool_use", "id": "v", "name": "StructuredOutput", "input": empty}
+    script = [step('{"ok": true}'), step(read), step(verdict)]
     async with MessagesServer(script) as server:
         program = _program(tmp_path, user=hooks, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test-key")
         (program.project / "notes.txt").write_text("nothing yet\n")
@@ -333,6 +335,6 @@ async def test_models_that_are_asked_for_a_trial_are_counted(tmp_path: Path):
     assert done.code == 0 and "notes are empty" in done.out
     assert "models: $0.00" in done.out
     assert "nothing yet" in json.dumps(bodies[2]["messages"])
-    assert {tool["name"] for tool in bodies[1]["tools"]} <= {"Read", "Grep", "Glob"}
+    assert {tool["name"] for tool in bodies[1]["tools"]} <= {"Read", "Grep", "Glob", "StructuredOutput"}
     # Nothing but the trial happens: no other hook runs, and no conversation is left behind.
     assert not (program.project / "greeted").exists() and program.transcripts() == []
