@@ -11,6 +11,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.settings import SettingRow, read_value, setting_rows
 from bridle.config.edit import remove_value, set_value
 from bridle.config.explain import explain, known_keys, render
+from bridle.host.secrets import without_secrets
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
@@ -75,7 +76,7 @@ def _change(word: str) -> tuple[str, Any]:
 
 def _shown(context: CommandContext) -> str:
     rows = setting_rows(context.settings.config(), only_set=True)
-    lines = [f"{row.key} = {_text(row.value)}  [{row.source}]" for row in rows]
+    lines = [f"{row.key} = {_text(without_secrets(row.value, row.key))}  [{row.source}]" for row in rows]
     return "\n".join(lines) or (
         "No settings are set. Set one with /config key=value; /config --help lists the keys."
     )

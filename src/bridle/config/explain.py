@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.config.load import Config
 from bridle.config.merge import STRICTER
@@ -13,6 +14,7 @@ from bridle.config.schema import Settings
 from bridle.config.settings_table import DEFAULTS, NO_EFFECT
 from bridle.config.sources import Layer, Source
 from bridle.config.validate import alternatives, is_struct
+from bridle.host.secrets import without_secrets
 from bridle.types.nearest import nearest, question
 
 _LONGEST_SHOWN = 2_000
@@ -73,7 +75,10 @@ def explain(config: Config, key: str, defaults: Mapping[str, Any] | None = None)
 
 def to_json(explanation: Explanation) -> dict[str, Any]:
     """The explanation as plain values for `--json`."""
-    return msgspec.to_builtins(explanation)
+    key = explanation.key
+    hidden = tuple(replace(each, value=without_secrets(each.value, key)) for each in explanation.statements)
+    whole = replace(explanation, value=without_secrets(explanation.value, key), statements=hidden)
+    return msgspec.to_builtins(whole)
 
 
 def render(explanation: Explanation) -> tuple[str, ...]:
@@ -100,23 +105,23 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         case "default" if explanation.value is None:
             yield f"{key} is not set and has no fixed default."
         case "default":
-            yield f"{key} = {_shown(explanation.value)}  (the default: no source sets it)"
+            yield f"{key} = {_shown(explanation.value, key)}  (the default: no source sets it)"
         case "cleared":
             yield f"{key} is not set: {_WHY['cleared']}."
         case rule:
-            yield f"{key} = {_shown(explanation.value)}  ({_WHY[rule]})"
+            yield f"{key} = {_shown(explanation.value, key)}  ({_WHY[rule]})"
     for statement in reversed(explanation.statements):
         place = statement.file if statement.line is None else f"{statement.file}:{statement.line}"
         mark = "*" if statement.wins else " "
-        yield f"  {mark} {statement.source:<15}  {place}  {_shown(statement.value)}"
+        yield f"  {mark} {statement.source:<15}  {place}  {_shown(statement.value, key)}"
     if explanation.no_effect is not None:
         yield f"  ! no effect: {explanation.no_effect}"
     for reason in explanation.left_out:
         yield f"  ! ignored: {reason}"
 
 
-def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
+def _shown(value: Any, key: str) -> str:
+    text = msgspec.json.encode(without_secrets(value, key)).decode()
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -25,6 +26,26 @@ _ENDS = r"[A-Za-z0-9+/=]{0,2}"
 def is_secret_name(variable: str) -> bool:
     """Whether a variable holds a secret by its name."""
     return not _VARIABLES.isdisjoint(variable.upper().split("_"))
+
+
+def without_secrets(value: Any, name: str = "") -> Any:
+    """Settings for people: what variables with names of secrets hold is left out, at any depth."""
+    if isinstance(value, dict):
+        return {key: without_secrets(each, str(key)) for key, each in value.items()}
+    if isinstance(value, str) and is_secret_name(name.rpartition(".")[2]) and _secret_in(value):
+        return f"({len(value)} characters, not shown)"
+    return value
+
+
+def shown_address(url: str) -> str:
+    """An address for people: without a password, and without what parameters with names of secrets hold."""
+    url = re.sub(r"(?<=//)[^/@\s]*@", f"{HIDDEN}@", url)
+
+    def shown(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        return f"{name}={HIDDEN}" if _is_secret(name) and len(value) >= _SHORTEST else found[0]
+
+    return re.sub(r"(?<=[?&])([^=&#]+)=([^&#]*)", shown, url)
 
 
 class Secrets:

@@ -9,6 +9,7 @@ from bridle.cli.mcp.folder_servers import FolderServers, look, running
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.mcp.servers import waits_for_user
+from bridle.host.secrets import shown_address
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.services.mcp import SdkServer, Server, ServerState, StdioServer
 
@@ -53,7 +54,7 @@ async def _get(folder: FolderServers, server: Server) -> int:
         lines += [f"  Command: {config.command}", f"  Args: {' '.join(config.args)}", "  Environment:"]
         lines += [f"    {name}={_hidden(name, value)}" for name, value in config.env.items()]
     elif not isinstance(config, SdkServer):
-        lines.append(f"  URL: {config.url}")
+        lines.append(f"  URL: {shown_address(config.url)}")
         headers: Mapping[str, str] = msgspec.to_builtins(config).get("headers") or {}
         lines += ["  Headers:"] if headers else []
         lines += [f"    {name}: {_hidden(name, value)}" for name, value in headers.items()]
@@ -87,7 +88,7 @@ def _address(server: Server) -> str:
         return " ".join((config.command, *config.args))
     if isinstance(config, SdkServer):
         return "inside a host program"
-    return f"{config.url} ({str(config.__struct_config__.tag).upper()})"
+    return f"{shown_address(config.url)} ({str(config.__struct_config__.tag).upper()})"
 
 
 def _scope(server: Server) -> str:

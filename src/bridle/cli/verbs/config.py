@@ -14,6 +14,7 @@ from bridle.config.json_schema import settings_schema
 from bridle.config.load import Config, load
 from bridle.config.validate import check
 from bridle.host.paths import config_home
+from bridle.host.secrets import without_secrets
 from bridle.host.stdio import complain
 from bridle.types.errors import ConfigError, UsageError
 
@@ -35,9 +36,9 @@ def get_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def list_values(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Print every value."""
+    """Print every value; `config get` shows what variables with secrets hold."""
     del given
-    return say(_pretty(_load(env).raw))
+    return say(_pretty(without_secrets(_load(env).raw)))
 
 
 def print_schema(given: ParsedArguments, env: Mapping[str, str]) -> int:

@@ -8,6 +8,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import memory_files
 from bridle.commands.wording import counted
 from bridle.host.paths import config_home
+from bridle.host.secrets import shown_address
 from bridle.providers.model_listing import Choice, offer, way_to_key
 from bridle.version import __version__
 
@@ -46,7 +47,7 @@ def _facts(context: CommandContext) -> Iterator[Fact]:
     yield Fact("Effort", runtime.asking.effort or "default")
     yield Fact("Auth", login_of(context))
     if base := context.env.get("ANTHROPIC_BASE_URL"):
-        yield Fact("Service", base)
+        yield Fact("Service", shown_address(base))
     yield Fact("Mode", session.state.mode)
     yield Fact("Sandbox", "off" if runtime.gate.sandbox is None else "on")
     yield Fact("Transcript", runtime.records.transcript or "not saved")
