@@ -239,6 +239,7 @@ SUBCOMMANDS: dict[str, str] = {
     "hub": "Run a page for the sessions of all your machines, on your own server",
     "import": "Bring over the configuration of another agent",
     "install": "Install a version of bridle",
+    "links": "Open claude-cli:// links of web pages in bridle",
     "local": "List local model servers and their models",
     "lock": "Write, check and compare bridle.lock: every prompt and tool that models get",
     "logs": "Print the output of a background session",

@@ -70,6 +70,10 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         return print_system_prompt(argv[1:], env)
     if verb in _LATER:
         raise UsageError(f"'bridle {verb}' is not part of this version of bridle")
+    if verb.lower().startswith("claude-cli:"):
+        from bridle.cli.terminal.links import open_link
+
+        return open_link(verb, env)
     if verb.startswith(("cc://", "cc+unix://")):
         raise UsageError(
             f"addresses such as {verb.partition('//')[0]}// are not part of this version of bridle"

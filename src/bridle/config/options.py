@@ -26,6 +26,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is asked first."""
     draft: str = ""
     """What stands in the input of a terminal, ready to be sent."""
+    draft_note: str = ""
+    """What is said about it."""
     interactive: bool = False
     """A person is at the terminal."""
     job: str | None = None

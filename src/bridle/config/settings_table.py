@@ -287,7 +287,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("agentPushNotifEnabled", ANYONE, "", "Let the model send phone notifications", default=False, harmless=True, no_effect=_NO_PUSH),
     Setting("awaySummaryEnabled", ANYONE, "side_work/feature", "Show a summary when you return", default=True, harmless=True),
     Setting("disableArtifact", ANYONE, "", "Disable the Artifact tool", default=False, harmless_as=True, no_effect=_NO_ARTIFACTS, asks_for_less=True),
-    Setting("disableDeepLinkRegistration", ANYONE, "", "Do not register claude-cli:// links", harmless=True, no_effect="bridle registers no links", asks_for_less=True),
+    Setting("disableDeepLinkRegistration", ANYONE, "terminal/links", '"disable" keeps bridle links install from registering claude-cli:// links', harmless=True),
     Setting("disableRemoteControl", ANYONE, "remote/feature", "Disable remote control", default=False, harmless_as=True),
     Setting("enableArtifact", NO_FOLDER, "", "The Artifact tool", no_effect=_NO_ARTIFACTS),
     Setting("inputNeededNotifEnabled", ANYONE, "", "Notify the phone when bridle waits for you", default=False, harmless=True, no_effect=_NO_PUSH),

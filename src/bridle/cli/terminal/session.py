@@ -301,6 +301,8 @@ class _TerminalRun:
             chat.offer_rest()
         if setup.options.draft:
             chat.input.editor.set(setup.options.draft)
+        if setup.options.draft_note:
+            chat.tell(setup.options.draft_note, "warning")
 
     def _leave_for(self, chosen: "Resume") -> bool:
         """Open a conversation in its own folder once this program has ended; a background session stays."""
