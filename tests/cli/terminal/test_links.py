@@ -87,13 +87,13 @@ async def test_settings_may_forbid_links(tmp_path: Path):
     assert not (program.home / ".local").exists()
 
 
-def test_an_application_is_made_on_macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_application_is_made_on_macos(tmp_path: Path):
     tool = tmp_path / "bin" / "osacompile"
     tool.parent.mkdir()
     tool.write_text(_OSACOMPILE)
     tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
-    path = Path(install_on_mac({"HOME": str(tmp_path)}))
+    env = {"HOME": str(tmp_path), "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+    path = Path(install_on_mac(env))
     values = plistlib.loads((path / "Contents" / "Info.plist").read_bytes())
     assert values["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["claude-cli"]
     assert "on open location link" in (path / "Contents" / "script").read_text()

@@ -16,6 +16,7 @@ from bridle.config.load import load
 from bridle.config.options import SessionOptions
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import display_path
+from bridle.host.programs import PROGRAMS, find_program
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible
 
@@ -32,11 +33,6 @@ class Link(Struct, frozen=True):
 
     prompt: str
     folder: str = ""
-
-
-def is_link(word: str) -> bool:
-    """Whether a word of the command line is a link."""
-    return word.lower().startswith(f"{SCHEME}:")
 
 
 def read_link(text: str) -> Link:
@@ -139,12 +135,12 @@ def install_on_linux(env: Mapping[str, str]) -> str:
     )
     make_folders(os.path.dirname(path), private=False)
     write_atomic(path, ("\n".join(lines) + "\n").encode(), mode=0o644)
-    if (tool := shutil.which("xdg-mime")) is None:
+    if (tool := find_program("xdg-mime", env)) is None:
         raise UsageError(
             f"wrote {path}, but xdg-mime is missing: install xdg-utils and run "
             f"xdg-mime default {os.path.basename(path)} {_HANDLED}"
         )
-    _run(tool, "default", os.path.basename(path), _HANDLED)
+    _run(env, tool, "default", os.path.basename(path), _HANDLED)
     return path
 
 
@@ -159,9 +155,9 @@ def install_on_mac(env: Mapping[str, str]) -> str:
         "end open location\n"
     )
     make_folders(os.path.dirname(path), private=False)
-    if (tool := shutil.which("osacompile")) is None:
+    if (tool := find_program("osacompile", env)) is None:
         raise UsageError("osacompile is missing; it is a part of macOS")
-    _run(tool, "-o", path, "-e", script)
+    _run(env, tool, "-o", path, "-e", script)
     about = os.path.join(path, "Contents", "Info.plist")
     with open(about, "rb") as file:
         values = plistlib.load(file)
@@ -175,9 +171,17 @@ def _program() -> tuple[str, ...]:
     return sys.executable, "-P", "-m", "bridle"
 
 
-def _run(*words: str) -> None:
+def _run(env: Mapping[str, str], *words: str) -> None:
     try:
-        done = subprocess.run(words, capture_output=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            env=PROGRAMS.environment(env),
+        )
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{words[0]} does not end") from error
     if done.returncode != 0:
