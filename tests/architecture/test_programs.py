@@ -21,7 +21,8 @@ _OWN_BUSINESS = {
     ("host/sandbox/inside/launch.py", "execvp"),
 }
 _START_PROGRAMS = frozenset({
-    "cli/bytecode.py", "cli/main.py", "cli/plugin/author.py", "cli/terminal/links.py", "cli/terminal/session.py",
+    "cli/bytecode.py", "cli/main.py", "cli/plugin/author.py", "cli/terminal/links.py",
+    "cli/terminal/session.py",
     "cli/terminal/tmux.py",
     "cli/verbs/help_page.py", "cli/verbs/update.py", "commands/queries/advisories.py",
     "config/policy_helper.py", "extensions/plugins/downloads.py",

@@ -95,7 +95,8 @@ def test_broken_managed_files_are_reported_and_a_good_one_beside_them_counts(dat
         (parts / "10-good.json").write_text('{"permissions": {"deny": ["WebFetch"]}}')
         (parts / "20-bad.json").write_bytes(data)
         config = folders.load()
-        assert [rule for rule in config.settings.permissions.deny or () if rule == "WebFetch"]
+        permissions = config.settings.permissions
+        assert permissions is not None and "WebFetch" in (permissions.deny or ())
         assert all(str(problem).isprintable() and len(str(problem)) < 2_000 for problem in config.problems)
 
 
