@@ -42,7 +42,7 @@ def main() -> None:
     }
     for name, (wall, cpu) in medians.items():
         print(f"to the first request, {name:<8} wall {wall:7.1f} ms   cpu {cpu:7.1f} ms")
-    # Neighbours in time share the mood of the machine, so each pair is a measurement.
+    # Neighbors in time share the mood of the machine, so each pair is a measurement.
     pairs = [
         [many / none for many, none in zip(*each, strict=True)]
         for each in zip(taken["many"], taken["none"], strict=True)

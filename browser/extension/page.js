@@ -49,13 +49,13 @@ globalThis.bridle ??= (() => {
 
   function name(each) {
     const by = each.getAttribute("aria-labelledby");
-    const labelled = by ? by.split(/\s+/).map((id) => document.getElementById(id)?.textContent).join(" ") : "";
+    const labeled = by ? by.split(/\s+/).map((id) => document.getElementById(id)?.textContent).join(" ") : "";
     const label = [...(each.labels ?? [])].map(words).join(" ");
     const image = each.querySelector?.("img[alt]")?.alt;
     const button = each.matches("input[type=submit], input[type=button], input[type=reset]") ? each.value : "";
     const own = each.matches("input, select, textarea") ? "" : each.innerText;
     return short(
-      each.getAttribute("aria-label") || labelled || label || button || own || each.placeholder || each.title ||
+      each.getAttribute("aria-label") || labeled || label || button || own || each.placeholder || each.title ||
         image || each.name || "",
     );
   }

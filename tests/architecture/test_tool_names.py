@@ -75,7 +75,7 @@ def test_nothing_is_known_of_a_tool_from_outside():
     assert traits_of("mcp__server__tool") == NO_TRAITS
 
 
-def test_the_gate_and_the_catalogue_name_the_same_tools():
+def test_the_gate_and_the_catalog_name_the_same_tools():
     known = _NAMES | {tool_names.ENTER}
     named = {*tool_names.READERS, *tool_names.EDITORS, *tool_names.NO_EFFECT, *tool_names.SHELLS}
     named |= {*tool_names.OLD_NAMES, *tool_names.OLD_NAMES.values(), *tool_names.BY_SUBJECT}

@@ -16,7 +16,7 @@ def _row(listing: Listing | Command) -> tuple[str, str]:
     return f"`/{listing.name}{hint}`{names}", listing.description
 
 
-def test_the_page_lists_every_command_as_the_catalogue_and_features_do(tmp_path: Path):
+def test_the_page_lists_every_command_as_the_catalog_and_features_do(tmp_path: Path):
     every = (*CATALOG, *feature_commands(tmp_path))
     rows = [(names, text) for names, text in _ROW.findall(_PAGE.read_text(encoding="utf-8"))]
     assert sorted(rows) == sorted(_row(each) for each in every if not each.hidden)

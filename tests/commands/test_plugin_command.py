@@ -39,24 +39,24 @@ async def test_the_view_is_told_what_is_installed_and_what_is_offered(tmp_path: 
     assert [(market.name, market.plugins, market.problem) for market in markets] == [("village", 3, "")]
 
 
-async def test_favourites_come_first_and_are_kept(tmp_path: Path):
+async def test_favorites_come_first_and_are_kept(tmp_path: Path):
     there = Commanded(tmp_path)
     await there.run(f"/plugin marketplace add {FIXTURE}")
     await there.run("/plugin install words@village")
     await there.run("/plugin install greeter")
-    (favour,) = commands_for(FavorPlugin("greeter@village", True))
-    await there.run(favour)
+    (favor,) = commands_for(FavorPlugin("greeter@village", True))
+    await there.run(favor)
 
     rows, _ = plugin_rows(Commanded(tmp_path).context)
-    assert [(row.id, row.favourite) for row in rows[:2]] == [
+    assert [(row.id, row.favorite) for row in rows[:2]] == [
         ("greeter@village", True),
         ("words@village", False),
     ]
     shown = await there.run("/plugin list")
     assert isinstance(shown, Shows) and shown.text.startswith("* greeter@village")
-    await there.run("/plugin favourite greeter off")
+    await there.run("/plugin favorite greeter off")
     rows, _ = plugin_rows(there.context)
-    assert not any(row.favourite for row in rows)
+    assert not any(row.favorite for row in rows)
 
 
 async def test_a_plugin_is_installed_from_a_marketplace_named_with_it(tmp_path: Path):

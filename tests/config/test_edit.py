@@ -32,7 +32,7 @@ def test_setting_a_value_keeps_everything_else_in_its_place(tmp_path: Path):
     assert "ü" in text and text.endswith("}\n")
 
 
-def test_removing_a_value_keeps_its_neighbours(tmp_path: Path):
+def test_removing_a_value_keeps_its_neighbors(tmp_path: Path):
     path = tmp_path / "settings.json"
     path.write_text('{"env": {"A": "1", "B": "2"}, "model": "x"}')
     remove_value(str(path), ("env", "A"))

@@ -48,7 +48,7 @@ def test_only_the_wrong_leaf_of_an_object_is_left_out():
     )
 
 
-def test_a_hook_that_cannot_run_is_left_out_and_its_neighbours_stay():
+def test_a_hook_that_cannot_run_is_left_out_and_its_neighbors_stay():
     good = {"type": "command", "command": "x"}
     values = {
         "hooks": {

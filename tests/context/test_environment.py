@@ -23,7 +23,7 @@ def test_facts_are_gathered_from_the_machine_and_the_given_clock(tmp_path: Path)
     assert not facts.repository
 
 
-def test_a_folder_of_a_repository_is_recognised(tmp_path: Path):
+def test_a_folder_of_a_repository_is_recognized(tmp_path: Path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "sub").mkdir()

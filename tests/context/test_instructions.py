@@ -117,7 +117,7 @@ def test_a_variable_turns_all_instruction_files_off(root: Path):
     assert nested_for(str(root / "home/code/app/sub/x.py"), scope).files == ()
 
 
-def test_another_home_for_the_configuration_is_honoured(root: Path):
+def test_another_home_for_the_configuration_is_honored(root: Path):
     write(root, EVERYTHING | {"elsewhere/CLAUDE.md": "moved"})
     scope = scope_of(root, env={"CLAUDE_CONFIG_DIR": str(root / "elsewhere")}, sources=frozenset({"user"}))
 

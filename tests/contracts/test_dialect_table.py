@@ -1,4 +1,4 @@
-"""The table of dialects and behaviours: each has each, or the table says why not."""
+"""The table of dialects and behaviors: each has each, or the table says why not."""
 
 import asyncio
 import json
@@ -125,7 +125,7 @@ async def _cancellation(bench: Bench) -> None:
     assert blocks_of(await bench.ask(answer("Again."))) == [{"type": "text", "text": "Again."}]
 
 
-BEHAVIOURS: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
+BEHAVIORS: Mapping[str, Callable[[Bench], Awaitable[None]]] = {
     "text": _text,
     "tools": _tools,
     "parallel tools": _parallel_tools,
@@ -142,7 +142,7 @@ WITHOUT: Mapping[str, Mapping[str, str]] = {
     "azure": {"thinking replayed": _NO_REPLAY},
     "messages": {"images": "MiniMax takes no images: a note stands in their place"},
 }
-"""What a vendor does not have, and why; its behaviour is then checked to be the way out."""
+"""What a vendor does not have, and why; its behavior is then checked to be the way out."""
 
 
 @pytest.fixture(params=CASES)
@@ -153,9 +153,9 @@ async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
         await made.made.close()
 
 
-@pytest.mark.parametrize("behaviour", BEHAVIOURS)
-async def test_each_dialect_has_each_behaviour(bench: Bench, behaviour: str):
-    await BEHAVIOURS[behaviour](bench)
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+async def test_each_dialect_has_each_behavior(bench: Bench, behavior: str):
+    await BEHAVIORS[behavior](bench)
 
 
 def test_the_table_has_every_dialect_that_there_is():

@@ -10,7 +10,7 @@ from bridle.host.scripts.protocol import ScriptCall
 from tests.fakes.scripts import Ran, run_script
 
 Votes = Callable[[str, int], str | None]
-"""What a sceptic says of a claim, by its number."""
+"""What a skeptic says of a claim, by its number."""
 
 
 def _always(claim: str, number: int) -> str:
@@ -37,7 +37,7 @@ def _answer(call: ScriptCall, votes: Votes) -> Any:
         case ["read"]:
             claims = [{"claim": f"{rest} says {i}", "quote": "so"} for i in range(2)]
             return None if rest == "own 2" else {"claims": claims}
-        case ["sceptic", number]:
+        case ["skeptic", number]:
             verdict = votes(rest, int(number))
             return None if verdict is None else {"verdict": verdict, "reason": f"because {number}"}
         case _:
@@ -51,7 +51,7 @@ async def test_question_becomes_a_report_through_every_phase(tmp_path: Path):
     kinds = [call.payload["options"]["label"].split(":")[0] for call in ran.calls if call.kind == "agent"]
     # Five angles find one shared page and one of their own each; one page of six gives nothing.
     assert [kinds.count(kind) for kind in ("plan", "search", "read", "report")] == [1, 5, 6, 1]
-    assert [kinds.count(f"sceptic {number}") for number in (1, 2, 3)] == [10, 10, 10]
+    assert [kinds.count(f"skeptic {number}") for number in (1, 2, 3)] == [10, 10, 10]
     assert ran.said("log") == ["6 sources from 5 angles", "10 claims to verify", "10 claims hold, 0 do not"]
 
 
@@ -74,12 +74,12 @@ async def test_only_a_majority_that_confirms_keeps_a_claim(tmp_path: Path):
     assert "- own 0 says 1 (https://own.example/0): because 1 / because 2 / because 3" in doubted
 
 
-@pytest.mark.parametrize(("depth", "angles", "sceptics"), [("quick", 3, 2), ("normal", 5, 3), ("deep", 8, 3)])
-async def test_depth_scales_the_work(tmp_path: Path, depth: str, angles: int, sceptics: int):
+@pytest.mark.parametrize(("depth", "angles", "skeptics"), [("quick", 3, 2), ("normal", 5, 3), ("deep", 8, 3)])
+async def test_depth_scales_the_work(tmp_path: Path, depth: str, angles: int, skeptics: int):
     ran = await _research(tmp_path, {"question": "Is it so?", "depth": depth})
     labels = [call.payload["options"]["label"] for call in ran.calls if call.kind == "agent"]
     assert sum(label.startswith("search") for label in labels) == angles
-    assert len({label.split(":")[0] for label in labels if label.startswith("sceptic")}) == sceptics
+    assert len({label.split(":")[0] for label in labels if label.startswith("skeptic")}) == skeptics
 
 
 async def test_small_budget_makes_it_quick(tmp_path: Path):

@@ -14,7 +14,7 @@ def main(kind: str, log: str) -> None:
     with open(f"{log}.starts", "a", encoding="utf-8") as file:
         file.write(f"{os.getpid()}\n")
     if kind == "exits":
-        print("no licence", file=sys.stderr)
+        print("no license", file=sys.stderr)
         sys.exit(7)
     if kind == "garbage":
         sys.stdout.write("this is not the protocol\n" * 5_000)

@@ -9,7 +9,7 @@ KEY = "test-key"
 _CHAT_STOPS = {"end": "stop", "calls": "tool_calls", "length": "length", "filter": "content_filter"}
 
 
-def _unauthorised(request: Received) -> Script | None:
+def _unauthorized(request: Received) -> Script | None:
     given = request.headers.get("authorization") or f"Bearer {request.headers.get('api-key')}"
     if given != f"Bearer {KEY}":
         return refusal(401, "Incorrect API key provided.", "invalid_api_key")
@@ -28,7 +28,7 @@ class ChatApi:
     def problem(self, request: Received) -> Script | None:
         if request.method != "POST" or not request.path.endswith("/chat/completions"):
             return refusal(404, "Invalid URL", "invalid_request_error")
-        return _unauthorised(request) or checked(lambda: _check_chat(request.body))
+        return _unauthorized(request) or checked(lambda: _check_chat(request.body))
 
     def streams(self, request: Received) -> bool:
         return request.body.get("stream", False)
@@ -161,7 +161,7 @@ class ResponsesApi:
     def problem(self, request: Received) -> Script | None:
         if request.method != "POST" or not request.path.endswith("/responses"):
             return refusal(404, "Invalid URL", "invalid_request_error")
-        return _unauthorised(request) or checked(lambda: _check_responses(request.body))
+        return _unauthorized(request) or checked(lambda: _check_responses(request.body))
 
     def streams(self, request: Received) -> bool:
         return request.body.get("stream", False)

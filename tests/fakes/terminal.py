@@ -129,7 +129,7 @@ class Emulator:
         return not self.screen.cursor.hidden
 
     def color(self, row: int, column: int) -> Any:
-        """The cell there, with its colours."""
+        """The cell there, with its colors."""
         return self.screen.buffer[row][column]
 
     def feed(self, text: str) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.forked import start
 
 SPITE: Mapping[str, str] = {
     "clear": "\x1b[2J\x1b[H",
-    "colour": "\x1b[31;8mhidden\x1b[0m",
+    "color": "\x1b[31;8mhidden\x1b[0m",
     "title": "\x1b]0;pwned\x07",
     "title by ST": "\x1b]2;pwned\x1b\\",
     "clipboard": "\x1b]52;c;cHduZWQ=\x07",
@@ -42,7 +42,7 @@ SPITE: Mapping[str, str] = {
 }
 ALL = "begins" + "".join(SPITE.values()) + "ends"
 """All of it in one text; fits into a variable, an argument or a JSON string."""
-NAME = "".join(("n", *(SPITE[kind] for kind in ("C1 CSI", "title", "colour", "bidi", "tags")), "m"))
+NAME = "".join(("n", *(SPITE[kind] for kind in ("C1 CSI", "title", "color", "bidi", "tags")), "m"))
 """Some of each kind in a name for files and folders, short enough for one."""
 RAW = b"raw\x9b31m\x9d0;pwned\x9c\xff\xfe\xc2ends"
 """A name that is not UTF-8."""

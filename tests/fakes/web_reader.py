@@ -46,4 +46,4 @@ async def fetch(
 ) -> ToolOutput:
     ctx = make_context(tmp_path, consult=reader or FakeReader(), env=env)
     async with asyncio.timeout(50):
-        return await TOOL.run(WebFetchInput(url, "What colour is the sky?"), ctx)
+        return await TOOL.run(WebFetchInput(url, "What color is the sky?"), ctx)

@@ -18,7 +18,7 @@ class Reply(NamedTuple):
 
 
 class FakeWeb(HttpServer):
-    """Answers each target of a request line from `pages`; CONNECT is tunnelled to `behind`."""
+    """Answers each target of a request line from `pages`; CONNECT is tunneled to `behind`."""
 
     def __init__(
         self, pages: Mapping[str, Reply] | None = None, *, tls: ssl.SSLContext | None = None, behind: int = 0

@@ -241,7 +241,7 @@ async def test_certificates_are_checked_and_the_name_must_fit(certificate: Path)
         assert isinstance(await _ask(wrong, NODE_EXTRA_CA_CERTS=str(certificate)), Failed)
 
 
-async def test_a_secure_request_is_tunnelled_and_the_proxy_sees_no_header(certificate: Path):
+async def test_a_secure_request_is_tunneled_and_the_proxy_sees_no_header(certificate: Path):
     async with HookServer(tls=_tls(certificate)) as server, FakeProxy(server.port) as proxy:
         hook = HttpHook(url="https://hooks.invalid/x", headers={"Authorization": "secret"})
         reply = await _ask(

@@ -26,14 +26,14 @@ def printed(messages: list[object]) -> str:
 
 
 async def test_sessions_beside_each_other_have_folders_and_variables_of_their_own(tmp_path: Path):
-    command = calls("Bash", command='mkdir -p sub && cd sub && pwd && echo "$FLAVOUR"')
+    command = calls("Bash", command='mkdir -p sub && cd sub && pwd && echo "$FLAVOR"')
     again = calls("Bash", command="pwd")
     one = Scene(tmp_path, says(command), says(again), says("done"), project="one")
     two = Scene(tmp_path, says(command), says(again), says("done"), project="two")
     before = (os.getcwd(), dict(os.environ))
     first, second = await asyncio.gather(
-        one.ask(allowed_tools=["Bash"], env={"FLAVOUR": "sweet"}),
-        two.ask(allowed_tools=["Bash"], env={"FLAVOUR": "sour"}),
+        one.ask(allowed_tools=["Bash"], env={"FLAVOR": "sweet"}),
+        two.ask(allowed_tools=["Bash"], env={"FLAVOR": "sour"}),
     )
     assert (os.getcwd(), dict(os.environ)) == before
     assert printed([*first]) == f"{one.project}/sub\nsweet{one.project}/sub"
@@ -139,12 +139,12 @@ async def test_the_signals_of_the_process_stay_as_they_are(tmp_path: Path):
 
 
 async def test_variables_that_come_later_reach_commands_and_not_the_process(tmp_path: Path):
-    scene = Scene(tmp_path, says(calls("Bash", command='echo "$LATE_FLAVOUR"')), says("done"))
+    scene = Scene(tmp_path, says(calls("Bash", command='echo "$LATE_FLAVOR"')), says("done"))
 
     async def lines() -> AsyncGenerator[Mapping[str, Any], None]:
-        yield {"type": "update_environment_variables", "variables": {"LATE_FLAVOUR": "bitter"}}
+        yield {"type": "update_environment_variables", "variables": {"LATE_FLAVOR": "bitter"}}
         yield {"type": "user", "message": {"role": "user", "content": "go"}}
 
     messages = await scene.ask(lines(), allowed_tools=["Bash"])
     assert printed([*messages]) == "bitter"
-    assert "LATE_FLAVOUR" not in os.environ
+    assert "LATE_FLAVOR" not in os.environ

@@ -169,7 +169,7 @@ async def test_files_without_a_server_are_left_to_other_tools(tmp_path: Path):
     ("kind", "reason"),
     [
         ("hangs", "did not answer initialize within 1.5 s"),
-        ("exits", "ended with code 7: no licence"),
+        ("exits", "ended with code 7: no license"),
         ("garbage", "does not speak"),
         ("huge", "more than 32 MiB"),
     ],

@@ -1,4 +1,4 @@
-"""By what a command was allowed: the second wall stands around what only judgement allowed."""
+"""By what a command was allowed: the second wall stands around what only judgment allowed."""
 
 import msgspec
 import pytest
@@ -27,7 +27,7 @@ def judged(decision: Decision) -> Judged | None:
         ("ls", "bypassPermissions", ""),
     ],
 )
-def test_what_judgement_allows_says_what_it_was_judged_to_do(command: str, mode: Mode, expected: Judged):
+def test_what_judgment_allows_says_what_it_was_judged_to_do(command: str, mode: Mode, expected: Judged):
     assert judged(bash(command, mode=mode)) == expected
 
 
@@ -41,7 +41,7 @@ def test_a_rule_that_names_the_file_that_is_written_frees_the_command():
     assert judged(bash("echo x > a.txt", rules(allow=("Edit(a.txt)",)))) == ""
 
 
-def test_a_rule_for_something_else_leaves_the_judgement():
+def test_a_rule_for_something_else_leaves_the_judgment():
     assert judged(bash("ls", rules(allow=("Bash(make:*)", "Read(b)")))) == "read"
 
 

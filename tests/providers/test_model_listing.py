@@ -76,7 +76,7 @@ def test_an_enforced_default_is_the_first_that_is_available(tmp_path: Path):
     assert (settled("default", free), settled("default", enforced)) == ("default", "opus")
 
 
-def test_a_misspelt_name_has_near_ones():
+def test_a_misspelled_name_has_near_ones():
     assert "openai/gpt-5" in nearest_models("gpt5")
     assert "sonnet" in nearest_models("sonet")
     assert nearest_models("zzzzqqqq") == ()

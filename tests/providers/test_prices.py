@@ -15,7 +15,7 @@ _FREE = {"offline", "openrouter/openrouter/auto", "zai/glm-4.5-flash", "zai/glm-
 """The built-in planner, a name that stands for whatever model the service chooses, and what costs nothing."""
 
 
-def test_every_model_of_the_catalogue_has_a_price():
+def test_every_model_of_the_catalog_has_a_price():
     without = {
         model.id
         for model in catalog.listed()

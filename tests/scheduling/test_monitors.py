@@ -222,7 +222,7 @@ def test_any_bytes_are_lines() -> None:
     assert all(isinstance(line, str) and "\x00" not in line for line in found)
 
 
-async def test_a_command_that_only_judgement_allowed_is_held_to_that(watching: Watching):
+async def test_a_command_that_only_judgment_allowed_is_held_to_that(watching: Watching):
     """S10"""
     if not means().landlock:
         pytest.skip("this kernel has no Landlock")

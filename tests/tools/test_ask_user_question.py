@@ -98,7 +98,7 @@ async def test_nobody_there_and_a_refusal_are_told_apart(tmp_path: Path):
         [choice("Which one?", "A")],
         [choice("Which one?", "A", "B", "C", "D", "E")],
         [choice("", "A", "B")],
-        [{**choice("Which one?", "A", "B"), "colour": "red"}],
+        [{**choice("Which one?", "A", "B"), "color": "red"}],
     ],
 )
 def test_the_number_of_questions_and_options_is_bounded(questions: list[dict[str, Any]]):

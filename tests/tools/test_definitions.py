@@ -14,7 +14,7 @@ def test_the_file_says_what_the_code_says():
 
 
 @pytest.mark.parametrize("listing", CATALOG, ids=lambda listing: listing.name)
-def test_every_tool_of_the_catalogue_can_be_found(listing: Listing):
+def test_every_tool_of_the_catalog_can_be_found(listing: Listing):
     tool = definitions.find_tool(listing)
     assert tool.name == listing.name
     assert tool.summary

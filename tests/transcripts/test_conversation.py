@@ -142,7 +142,7 @@ def test_two_answers_in_a_row_become_one():
     assert history.messages[1:] == [{"role": "assistant", "content": [text("x"), text("y")]}]
 
 
-def test_an_answer_of_thinking_alone_is_not_sent_and_its_neighbours_are_joined():
+def test_an_answer_of_thinking_alone_is_not_sent_and_its_neighbors_are_joined():
     history = fold([user("1", "q"), assistant("2", "m", thinking()), user("3", "go on", meta=True)])
     assert history.messages == [{"role": "user", "content": [text("q"), text("go on")]}]
 

@@ -166,7 +166,7 @@ def test_a_broken_first_line_leaves_the_rest(tmp_path: Path):
     assert_sendable(fold(loaded.entries).messages)
 
 
-def test_a_lost_boundary_does_not_bring_back_what_was_summarised(tmp_path: Path):
+def test_a_lost_boundary_does_not_bring_back_what_was_summarized(tmp_path: Path):
     summary: Any = {**user("3", "summary", parent="2"), "isCompactSummary": True}
     assert uuids(read(tmp_path, user("1", "old"), b"{\n", summary, user("4", "q", parent="3"))) == ["3", "4"]
 

@@ -79,7 +79,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     leave: Callable[[], None] = lambda: None
     """Takes no more prompts and ends the program after the last one."""
     goal: Goal = field(default_factory=Goal)
-    """What the session works towards."""
+    """What the session works toward."""
     hook_faults: Callable[[], Sequence[str]] = lambda: ()
     """What keeps configured hooks from running."""
     reload_extensions: Callable[[], Awaitable[str]] | None = None

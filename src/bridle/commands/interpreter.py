@@ -18,7 +18,7 @@ from bridle.types.errors import BridleError
 from bridle.types.event import CommandReplied, TurnStarted
 from bridle.types.ids import new_uuid
 from bridle.types.origin import sender_named
-from bridle.types.services.mcp import normalised
+from bridle.types.services.mcp import normalized
 from bridle.types.slash import read_slash_line
 from bridle.types.turn import Outcome, Prompt
 
@@ -82,7 +82,7 @@ class CommandInterpreter:
 
 def _is_of(name: str, server: str) -> bool:
     """Whether the name of a command is one that this server would give it."""
-    return name.startswith((f"mcp__{normalised(server)}__", f"{server}:"))
+    return name.startswith((f"mcp__{normalized(server)}__", f"{server}:"))
 
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:

@@ -20,7 +20,7 @@ from bridle.extensions.plugins.report import (
     plugin_named,
 )
 from bridle.extensions.plugins.sources import parse_source
-from bridle.extensions.plugins.state import favour, lock, read_favourites
+from bridle.extensions.plugins.state import favor, lock, read_favorites
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
@@ -56,9 +56,9 @@ def plugin_rows(context: CommandContext) -> tuple[list[PluginReport], tuple[Mark
     rows = list(installed_plugins(around, context.settings.config(), _loaded(context)))
     known = {row.id for row in rows}
     rows += [row for row in offered_plugins(around) if row.id not in known]
-    liked = read_favourites(context.env)
-    rows = [replace(row, favourite=row.id in liked) for row in rows]
-    return sorted(rows, key=lambda row: not row.favourite), known_marketplaces(around)
+    liked = read_favorites(context.env)
+    rows = [replace(row, favorite=row.id in liked) for row in rows]
+    return sorted(rows, key=lambda row: not row.favorite), known_marketplaces(around)
 
 
 def around_of(context: CommandContext) -> PluginContext:
@@ -93,9 +93,9 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
             async with lock(around.env):
                 found = await marketplaces.add(around, parse_source(source, cwd=around.cwd))
             return await _change(around, "install", name if "@" in name else f"{name}@{found.name}", None)
-        case ["favourite" | "favorite", name, "on" | "off" as switch]:
+        case ["favorite" | "favourite", name, "on" | "off" as switch]:
             plugin = str(plugin_named(name, around, installed="@" not in name))
-            await asyncio.to_thread(favour, around.env, plugin, on=switch == "on")
+            await asyncio.to_thread(favor, around.env, plugin, on=switch == "on")
             return f"{'Added' if switch == 'on' else 'Removed'} the favorite {plugin}."
         case [action, name]:
             return await _change(around, action, name, None)
@@ -142,7 +142,7 @@ def _line(row: PluginReport) -> str:
     newer = f", {row.offered} available" if row.offered else ""
     wrong = "".join(f"\n  ! {problem}" for problem in row.problems)
     brings = ", ".join(row.brings) or "nothing"
-    star = "* " if row.favourite else ""
+    star = "* " if row.favorite else ""
     stand = f"{row.scope}, {'on' if row.enabled else 'off'}{newer}"
     return f"{star}{row.id} {row.version} ({stand}): {brings}{wrong}"
 

@@ -41,7 +41,7 @@ _FOCUS = "\n\nThe user asks you to mind this in the summary:\n{}"
 _LONGEST_QUOTE = 500
 _PART = """
 
-Only the newer part is replaced; what stands before it stays. Summarise from this message of the user on:
+Only the newer part is replaced; what stands before it stays. Summarize from this message of the user on:
 {}"""
 
 # Other readers of transcripts look for the first words.

@@ -30,12 +30,12 @@ def _units(data: bytes) -> float:
     digits = data.translate(_DIGITS).replace(b"000", b" 1 ")
     marks = data.translate(_MARKS)
     words = len(letters.split())
-    spelt = len(data) - letters.count(b" ")
+    spelled = len(data) - letters.count(b" ")
     units = (
         2.35 * words
-        + 0.42 * spelt
+        + 0.42 * spelled
         # No vocabulary has endless words: what is no language is cut into small pieces.
-        + 0.58 * max(0, spelt - _LONG_WORD * words)
+        + 0.58 * max(0, spelled - _LONG_WORD * words)
         + 6.57 * letters.count(b"aA")
         + 0.5 * letters.count(b"A")
         + 5.48 * len(digits.split())

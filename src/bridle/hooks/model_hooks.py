@@ -121,7 +121,7 @@ def _read(said: str, call: HookCall, *, continues: bool) -> Reply:
     event = call.payload["hook_event_name"]
     reason = (verdict.reason or "the hook's condition is not met")[:_LONGEST_REASON]
     if verdict.impossible and event in ("Stop", "SubagentStop"):
-        # Continuing towards a condition that cannot be met would only burn money.
+        # Continuing toward a condition that cannot be met would only burn money.
         return Answered(output={"systemMessage": f"The condition cannot be met: {reason}"}, text=said)
     if event == "PostToolUse" and not continues:
         return Answered(output={"continue": False, "stopReason": reason}, text=said)

@@ -42,7 +42,7 @@ class Shell:
         self.call_id = ""
         """The call that waits for it; empty when none does."""
         self.held: EnforcedCommand | None = None
-        """What holds a command that only judgement allowed to that."""
+        """What holds a command that only judgment allowed to that."""
         self.refused: Callable[[Refusal], None] = lambda _: None
         """Called with what it was kept from, once it is a job."""
 

@@ -3,7 +3,7 @@
 import re
 
 _SEQUENCES = (
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colors, cursor movement
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # titles, links, device strings
     r"|\x1b[ -/]*[0-~]"
 )
@@ -23,7 +23,7 @@ def plain(data: bytes) -> str:
 
 
 def colored(data: bytes) -> str:
-    """Like `plain`, but colours stay; empty when there are none."""
+    """Like `plain`, but colors stay; empty when there are none."""
     if b"\x1b[" not in data:
         return ""
     text = data.decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from bridle.mcp.results import ResultStorage, content_of
 from bridle.types.block import UserBlock, text_block
 from bridle.types.command import Asks, Command, CommandResult, Says
 from bridle.types.errors import McpError
-from bridle.types.services.mcp import McpServers, Prompt, Resource, normalised
+from bridle.types.services.mcp import McpServers, Prompt, Resource, normalized
 
 _MOST_CHARS = 100_000
 _MOST_SKILLS = 200
@@ -91,7 +91,7 @@ def _prompt_command(servers: McpServers, prompt: Prompt) -> Command:
 
 def _skill_command(servers: McpServers, skill: Resource) -> Command:
     name = skill.uri.removeprefix(_SKILL).removesuffix(_SKILL_FILE).rpartition("/")[2]
-    command = f"{normalised(skill.server)}:{normalised(name)}"
+    command = f"{normalized(skill.server)}:{normalized(name)}"
 
     async def run(words: str, context: Any) -> CommandResult:
         del context

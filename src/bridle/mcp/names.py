@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from bridle.types.services.mcp import normalised
+from bridle.types.services.mcp import normalized
 
 _LONGEST = 128
 """What model services take as the name of a tool."""
@@ -12,7 +12,7 @@ _NUMBER = 7
 
 def tool_name(server: str, tool: str, *, prefixed: bool = True) -> str:
     """`mcp__<server>__<tool>`, or the tool alone; a name that is too long ends in a digest of the whole."""
-    name = f"mcp__{normalised(server)}__{normalised(tool)}" if prefixed else normalised(tool)
+    name = f"mcp__{normalized(server)}__{normalized(tool)}" if prefixed else normalized(tool)
     if len(name) <= _LONGEST:
         return name
     import hashlib  # Few names are so long.

@@ -37,7 +37,7 @@ from bridle.types.services.mcp import (
     Server,
     ServerState,
     StdioServer,
-    normalised,
+    normalized,
 )
 from bridle.types.tool import Tool
 from bridle.types.variables import is_on
@@ -358,7 +358,7 @@ class Servers:
     def _find(self, name: str) -> Connection:
         if (connection := self._connections.get(name)) is not None:
             return connection
-        alike = (each for key, each in self._connections.items() if normalised(key) == name)
+        alike = (each for key, each in self._connections.items() if normalized(key) == name)
         if (connection := next(alike, None)) is not None:
             return connection
         raise McpError(f"Server not found: {name}")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.mcp.names import tool_name
 from bridle.types.errors import UsageError
-from bridle.types.services.mcp import McpServers, normalised
+from bridle.types.services.mcp import McpServers, normalized
 
 
 class ListedTool(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,7 +91,7 @@ def take_snapshot(servers: McpServers, schemas: Mapping[str, Mapping[str, Mappin
             for tool in state.tools
         ),
         resources=resources,
-        normalized_names={normalised(state.name): state.name for state in states},
+        normalized_names={normalized(state.name): state.name for state in states},
     )
 
 

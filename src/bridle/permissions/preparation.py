@@ -154,7 +154,7 @@ def _read(command: str, standing: SessionPosition, followed: FollowedPaths) -> R
         walked = with_critical_removals(walked, start=standing.cwd, home=standing.home)
         return _looked_at(walked, standing, followed)
     except _FAULTS as error:
-        # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
+        # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognized.
         return _unread(command, f"the command could not be read: {error}")
 
 

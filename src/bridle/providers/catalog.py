@@ -144,7 +144,7 @@ def small_model(env: Mapping[str, str], main: Model | None = None) -> str:
 
 
 def listed() -> tuple[Model, ...]:
-    """Every model of the catalogue, also those of other vendors."""
+    """Every model of the catalog, also those of other vendors."""
     from bridle.providers.foreign import rows
 
     foreign = (find(f"{vendor}/{name}") for vendor, known in rows().items() for name in known)

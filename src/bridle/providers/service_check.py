@@ -32,8 +32,8 @@ async def verify(place: ServiceEndpoint, key: str) -> bool:
     return True
 
 
-async def organisation(place: ServiceEndpoint, key: str) -> str | None:
-    """The id of the organisation that a key of Anthropic's service belongs to, None when it does not say.
+async def organization(place: ServiceEndpoint, key: str) -> str | None:
+    """The id of the organization that a key of Anthropic's service belongs to, None when it does not say.
 
     Raises:
         ProviderError: the service does not take the key, or cannot be reached.

@@ -74,7 +74,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     small: str = ""
     """Its model for small questions on the side."""
     window: int = 128_000
-    """The context of a model that the catalogue does not know."""
+    """The context of a model that the catalog does not know."""
     output: int = 16_384
     patience: float = 90.0
     """Seconds of silence that are normal; a model at home may read a long prompt for minutes."""

@@ -325,7 +325,7 @@ def _refuse(options: Options) -> None:
     if options.permission_prompt_tool_name not in (None, "stdio"):
         raise CLIConnectionError("Inside a process questions go to can_use_tool: give that instead.")
     if options.user is not None:
-        raise CLIConnectionError("user cannot be honoured inside a process: start bridle as that user.")
+        raise CLIConnectionError("user cannot be honored inside a process: start bridle as that user.")
     for plugin in options.plugins:
         if plugin["type"] != "local":
             raise ValueError(f"Unsupported plugin type: {plugin['type']}")

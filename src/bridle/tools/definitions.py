@@ -36,7 +36,7 @@ def find_tool(listing: Listing) -> Tool:
     """Import a tool.
 
     Raises:
-        ImportError: the catalogue names a module that is not there.
+        ImportError: the catalog names a module that is not there.
     """
     return msgspec.structs.replace(import_module(listing.module).TOOL, traits=listing.traits)
 

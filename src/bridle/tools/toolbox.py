@@ -1,4 +1,4 @@
-"""The tools that one session offers, chosen from the catalogue."""
+"""The tools that one session offers, chosen from the catalog."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal

@@ -79,7 +79,7 @@ class Session:
         self.title: str | None = None
         """The name that the user gave it during this process."""
         self.color: str | None = None
-        """The colour that marks it, given during this process."""
+        """The color that marks it, given during this process."""
         self.team: tuple[str, str] | None = None
         """The team that this whole conversation is a member's of, and the member's name."""
         self.worktree: str | None = None

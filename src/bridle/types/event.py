@@ -216,7 +216,7 @@ class FromAgent(Struct, frozen=True, kw_only=True, tag="from_agent"):
 
 
 class CompactionStarted(Struct, frozen=True, kw_only=True, tag="compaction_started"):
-    """The conversation is being summarised."""
+    """The conversation is being summarized."""
 
     trigger: Literal["manual", "auto"]
 

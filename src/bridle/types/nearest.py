@@ -51,7 +51,7 @@ def is_slip(word: str, name: str) -> bool:
 
 
 def _is_swapped(one: str, other: str) -> bool:
-    """Whether two neighbouring letters changed places."""
+    """Whether two neighboring letters changed places."""
     places = [place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
     return (
         len(one) == len(other)

@@ -64,7 +64,7 @@ class PartDecision(Struct, frozen=True):
 
 
 Judged = Literal["", "read", "edit"]
-"""What a command was taken to do when only judgement allowed it: read, or edit working folders as well."""
+"""What a command was taken to do when only judgment allowed it: read, or edit working folders as well."""
 
 
 class Allow(Struct, frozen=True):
@@ -107,7 +107,7 @@ class ResolvedPath(Struct, frozen=True):
     """A path and everywhere it leads."""
 
     path: str
-    """Absolute and normalised, as it was named."""
+    """Absolute and normalized, as it was named."""
     hops: tuple[str, ...] = ()
     """Every other spelling met while following links, the last being where it ends."""
     folder: bool = False
@@ -210,7 +210,7 @@ class Permit(Struct, frozen=True, kw_only=True):
     local_host: bool = False
     """A person, or a rule that names the host, let the call reach this machine or a network around it."""
     view: View | None = None
-    """What a command that only judgement allowed is held to; None when something else allowed it."""
+    """What a command that only judgment allowed is held to; None when something else allowed it."""
     refused: Callable[[Refusal], None] = lambda _: None
     """Called with what a view kept a background command from."""
     hides: Callable[[str], bool] = lambda _: False

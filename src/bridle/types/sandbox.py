@@ -72,7 +72,7 @@ class Sandbox(Protocol):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What a command that only judgement allowed may see and change: made by the gate, all paths absolute."""
+    """What a command that only judgment allowed may see and change: made by the gate, all paths absolute."""
 
     level: Literal["read", "edit"]
     """Whether the command was judged to read only, or to edit in the working folders as well."""

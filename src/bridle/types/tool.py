@@ -166,7 +166,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Longer results go to a file with a preview left behind; None means that the tool bounds itself."""
     interrupt: Literal["cancel", "block"] = "cancel"
     definition: ToolDefinition | None = None
-    """The definition for the model, for tools from outside that are not in the catalogue."""
+    """The definition for the model, for tools from outside that are not in the catalog."""
     describe: Callable[[], ToolDefinition] | None = None
     """Makes the definition when it is wanted, for tools of which there may be very many."""
     description: str = ""
@@ -182,7 +182,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     needs_person: bool = False
     """A person must agree to each call, whatever rules and modes allow."""
     traits: ToolTraits = NO_TRAITS
-    """What other parts act on; those of built-in tools stand in their catalogue."""
+    """What other parts act on; those of built-in tools stand in their catalog."""
 
     def own_definition(self) -> ToolDefinition | None:
         """The definition of a tool that comes from outside."""

@@ -133,7 +133,7 @@ class Workspace:
         return not (self._tasks is None or callable(self._tasks)) and self._tasks.is_told(task_id)
 
     def resolve(self, path: str) -> str:
-        """An absolute, normalised spelling of a path that the model or the user wrote."""
+        """An absolute, normalized spelling of a path that the model or the user wrote."""
         resolved = os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
         # POSIX lets two leading slashes mean something else; no system that bridle runs on does.
         return resolved[1:] if resolved.startswith("//") else resolved

@@ -23,7 +23,7 @@ _TREE = Subcommand(
     commands=(
         Subcommand(
             "paint", "Paint a wall", "x:y",
-            arguments=(Argument("wall", "which"), Argument("colours", "which", "many")),
+            arguments=(Argument("wall", "which"), Argument("colors", "which", "many")),
             options=(
                 switch("-q", "--quick", help="hurry"),
                 option("-c", "--coat", value="coat", help="how", choices=("thin", "thick"), default="thin"),
@@ -60,20 +60,20 @@ def _values(*words: str) -> dict[str, object]:
 @table(
     ("words", "expected"),
     [
-        ("paint a", {"wall": "a", "colours": []}),
-        ("paint a red blue", {"wall": "a", "colours": ["red", "blue"]}),
-        ("paint --coat thick a", {"wall": "a", "colours": [], "coat": "thick"}),
-        ("paint --coat=thick -q a", {"wall": "a", "colours": [], "coat": "thick", "quick": True}),
-        ("paint -c thick -c thin a", {"wall": "a", "colours": [], "coat": "thin"}),
-        ("paint a --helper b --helper=c", {"wall": "a", "colours": [], "helper": ["b", "c"]}),
-        ("paint a --helper=b=c", {"wall": "a", "colours": [], "helper": ["b=c"]}),
-        ("paint a --helper=", {"wall": "a", "colours": [], "helper": [""]}),
-        ("paint -- --quick -c", {"wall": "--quick", "colours": ["-c"]}),
-        ("paint a - -- --", {"wall": "a", "colours": ["-", "--"]}),
-        ("paint -e A=1 B=2 a C=3", {"wall": "a", "colours": ["C=3"], "env": ["A=1", "B=2"]}),
-        ("paint --times 9 a", {"wall": "a", "colours": [], "times": "9"}),
-        ("paint -- help", {"wall": "help", "colours": []}),
-        ("paint help x", {"wall": "help", "colours": ["x"]}),
+        ("paint a", {"wall": "a", "colors": []}),
+        ("paint a red blue", {"wall": "a", "colors": ["red", "blue"]}),
+        ("paint --coat thick a", {"wall": "a", "colors": [], "coat": "thick"}),
+        ("paint --coat=thick -q a", {"wall": "a", "colors": [], "coat": "thick", "quick": True}),
+        ("paint -c thick -c thin a", {"wall": "a", "colors": [], "coat": "thin"}),
+        ("paint a --helper b --helper=c", {"wall": "a", "colors": [], "helper": ["b", "c"]}),
+        ("paint a --helper=b=c", {"wall": "a", "colors": [], "helper": ["b=c"]}),
+        ("paint a --helper=", {"wall": "a", "colors": [], "helper": [""]}),
+        ("paint -- --quick -c", {"wall": "--quick", "colors": ["-c"]}),
+        ("paint a - -- --", {"wall": "a", "colors": ["-", "--"]}),
+        ("paint -e A=1 B=2 a C=3", {"wall": "a", "colors": ["C=3"], "env": ["A=1", "B=2"]}),
+        ("paint --times 9 a", {"wall": "a", "colors": [], "times": "9"}),
+        ("paint -- help", {"wall": "help", "colors": []}),
+        ("paint help x", {"wall": "help", "colors": ["x"]}),
     ],
 )
 def test_words_are_sorted_into_options_and_arguments(words: str, expected: dict[str, object]):
@@ -220,7 +220,7 @@ def _words(example: str) -> list[str]:
     return words[words.index("|") + 1 :] if "|" in words else words
 
 
-def test_the_names_that_are_known_at_the_start_are_those_of_the_catalogue():
+def test_the_names_that_are_known_at_the_start_are_those_of_the_catalog():
     shown = [each for each in ROOT.commands if not each.hidden]
     assert [each.name for each in shown] == list(SUBCOMMANDS)
     assert {each.name: each.summary for each in shown} == SUBCOMMANDS

@@ -240,19 +240,19 @@ def test_keys_are_for_the_gateway_where_the_settings_want_one():
         check_policy("anthropic", settings, {})
 
 
-class OrganisationServer(JsonServer):
+class OrganizationServer(JsonServer):
     """Lists no models, and says whose key it was asked with."""
 
-    def __init__(self, organisation: str | None) -> None:
+    def __init__(self, organization: str | None) -> None:
         super().__init__({"/v1/models": {"data": []}})
-        self.headers = {"anthropic-organization-id": organisation} if organisation else {}
+        self.headers = {"anthropic-organization-id": organization} if organization else {}
 
 
-@pytest.mark.parametrize("organisation", ["other", None])
-async def test_a_key_of_another_organisation_than_the_settings_pin_is_not_kept(
-    tmp_path: Path, organisation: str | None
+@pytest.mark.parametrize("organization", ["other", None])
+async def test_a_key_of_another_organization_than_the_settings_pin_is_not_kept(
+    tmp_path: Path, organization: str | None
 ):
-    async with OrganisationServer(organisation) as server:
+    async with OrganizationServer(organization) as server:
         bridle = program(tmp_path, ANTHROPIC_BASE_URL=server.url)
         (bridle.home / ".claude").mkdir()
         (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginOrgUUID": ["ours", "theirs"]}')
@@ -262,8 +262,8 @@ async def test_a_key_of_another_organisation_than_the_settings_pin_is_not_kept(
     assert not kept(bridle).exists()
 
 
-async def test_a_key_of_the_organisation_that_the_settings_pin_is_kept(tmp_path: Path):
-    async with OrganisationServer("ours") as server:
+async def test_a_key_of_the_organization_that_the_settings_pin_is_kept(tmp_path: Path):
+    async with OrganizationServer("ours") as server:
         bridle = program(tmp_path, ANTHROPIC_BASE_URL=server.url)
         (bridle.home / ".claude").mkdir()
         (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginOrgUUID": "ours"}')

@@ -42,7 +42,7 @@ async def test_one_model_is_shown_with_its_roles(tmp_path: Path):
     assert other["small_model"] == "openai/gpt-5-mini"
 
 
-async def test_a_misspelt_model_is_answered_with_near_ones(tmp_path: Path):
+async def test_a_misspelled_model_is_answered_with_near_ones(tmp_path: Path):
     done = await Program(tmp_path).run("models", "show", "sonet")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: unknown model 'sonet': did you mean sonnet")

@@ -27,7 +27,7 @@ def _use(name: str, id: str = "w", **input: Any) -> dict[str, Any]:
 
 
 def _write(path: Path, id: str = "w") -> dict[str, Any]:
-    return _use("Write", id, file_path=str(path), content="- learnt\n")
+    return _use("Write", id, file_path=str(path), content="- learned\n")
 
 
 def _delegate() -> dict[str, Any]:
@@ -54,7 +54,7 @@ async def test_an_agent_writes_its_memory_in_print_mode(tmp_path: Path, scope: s
     note = tmp_path / _PLACES[scope] / "MEMORY.md"
     steps = [step(_delegate()), step(_write(note)), step("noted"), step("done")]
 
-    assert (await _denied(tmp_path, *steps), note.read_text()) == ([], "- learnt\n")
+    assert (await _denied(tmp_path, *steps), note.read_text()) == ([], "- learned\n")
 
 
 async def test_the_main_thread_as_an_agent_does_so_too_and_no_other_file_is_free(tmp_path: Path):

@@ -19,7 +19,7 @@ def _opened(name: str, *shows: str, command: str = "") -> Look:
 
 def _back(*shows: str) -> Look:
     """One step back inside a view."""
-    return Look("", ESC, shows, ["esc back", "drop the search", "do it"])
+    return Look("", ESC, shows, ["esc back", "clear the search", "do it"])
 
 
 def _view(name: str, *shows: str, command: str = "") -> Scene:
@@ -81,7 +81,7 @@ VIEWS: Sequence[Scene] = (
             Look("permissions-add", "a", ["esc back"]),
             _back("a add"),
             Look("permissions-deny", TAB * 2, ["Read(.env)"]),
-            Look("permissions-folders", TAB, ["working folder"]),
+            Look("permissions-folders", TAB, ["working directory"]),
         ]
     ),
     Scene(

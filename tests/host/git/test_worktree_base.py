@@ -112,7 +112,7 @@ async def test_a_pull_request_of_another_repository_is_refused(tmp_path: Path):
         ("https://code.example/o/r/issues/7", None),
     ],
 )
-def test_pull_requests_are_recognised(text: str, pull: Pull | None):
+def test_pull_requests_are_recognized(text: str, pull: Pull | None):
     assert read_pull(text) == pull
 
 

@@ -18,7 +18,7 @@ from bridle.host.sandbox.confinement import is_excluded
         ("git push origin main", "git * main"),
     ],
 )
-def test_parts_of_a_command_are_recognised(command: str, pattern: str):
+def test_parts_of_a_command_are_recognized(command: str, pattern: str):
     assert is_excluded(command, (pattern,))
 
 

@@ -1,4 +1,4 @@
-"""S15, S30-S32: files in the working folders that rules keep from being read stay closed to judgement."""
+"""S15, S30-S32: files in the working folders that rules keep from being read stay closed to judgment."""
 
 import asyncio
 import os

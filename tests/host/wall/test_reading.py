@@ -234,7 +234,7 @@ async def test_a_planted_repository_runs_nothing_that_matters(judged: FakeJudged
 
 
 async def test_programs_of_the_project_are_not_run(judged: FakeJudged):
-    """S14: what an edit could have made does not run on judgement."""
+    """S14: what an edit could have made does not run on judgment."""
     folder = judged.project / ".venv" / "bin"
     folder.mkdir(parents=True)
     program = folder / "pip"

@@ -1,4 +1,4 @@
-"""S3, S18: what cannot be judged is said so, and deny rules still reach what can be recognised."""
+"""S3, S18: what cannot be judged is said so, and deny rules still reach what can be recognized."""
 
 import subprocess
 import sys

@@ -59,7 +59,7 @@ def test_parts_stay_when_something_stands_around_them(command: str, other: str):
 
 
 @given(command=st.sampled_from(DANGEROUS), other=st.sampled_from(HARMLESS))
-def test_a_harmless_neighbour_changes_nothing(command: str, other: str):
+def test_a_harmless_neighbor_changes_nothing(command: str, other: str):
     assert not is_free(f"{other}; {command}")
 
 

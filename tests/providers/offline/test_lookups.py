@@ -191,6 +191,6 @@ async def test_what_was_done_is_summed_up(folder: Path):
     desk = Desk(folder)
     await desk.ask("show README.md")
 
-    said = await desk.ask("summarise the conversation so far")
+    said = await desk.ask("summarize the conversation so far")
 
     assert said == "Asked: show README.md\nRead: README.md"

@@ -116,31 +116,31 @@ BROKEN = [
         "    return result",
     ),
     Broken(
-        "misspelt variable, unittest",
+        "misspelled variable, unittest",
         "def mean(values):\n    return sum(values) / len(vlaues)\n",
         unit("self.assertEqual(mean([2, 4]), 3)", names="mean"),
         "    return sum(values) / len(values)",
     ),
     Broken(
-        "misspelt variable, pytest",
+        "misspelled variable, pytest",
         "def join(words, separator):\n    return seperator.join(words)\n",
         plain("assert join(['a', 'b'], '-') == 'a-b'", names="join"),
         "    return separator.join(words)",
     ),
     Broken(
-        "misspelt method, pytest",
+        "misspelled method, pytest",
         "def shout(text):\n    return text.uper() + '!'\n",
         plain("assert shout('hey') == 'HEY!'", names="shout"),
         "    return text.upper() + '!'",
     ),
     Broken(
-        "misspelt definition, unittest",
+        "misspelled definition, unittest",
         "def multipy(a, b):\n    return a * b\n",
         unit("self.assertEqual(multiply(2, 3), 6)", names="multiply"),
         "def multiply(a, b):",
     ),
     Broken(
-        "misspelt key, pytest",
+        "misspelled key, pytest",
         "PRICES = {'apple': 3}\n\n\ndef price():\n    return PRICES['aple']\n",
         plain("assert price() == 3", names="price"),
         "    return PRICES['apple']",
@@ -152,7 +152,7 @@ BROKEN = [
         "import math",
     ),
     Broken(
-        "misspelt import, pytest",
+        "misspelled import, pytest",
         "from functools import redcue\n\n\ndef product(numbers):\n    return reduce(int.__mul__, numbers)\n",
         plain("assert product([2, 3, 4]) == 24", names="product"),
         "from functools import reduce",
@@ -194,7 +194,7 @@ BROKEN = [
         "    if n % 3 == 0 and n % 5 == 0:",
     ),
     Broken(
-        "misspelt attribute, pytest",
+        "misspelled attribute, pytest",
         "class Cart:\n    def __init__(self):\n        self.itmes = []\n\n    def add(self, price):\n"
         "        self.items.append(price)\n        return sum(self.items)\n",
         plain("assert Cart().add(3) == 3", names="Cart"),
@@ -320,13 +320,13 @@ UNFIXABLE = [
 
 
 @pytest.mark.parametrize("hopeless", UNFIXABLE, ids=lambda hopeless: hopeless.name)
-@pytest.mark.parametrize("flavour", ["pytest", "unittest"])
+@pytest.mark.parametrize("flavor", ["pytest", "unittest"])
 async def test_what_cannot_be_repaired_is_given_up_with_the_files_as_they_were(
-    tmp_path: Path, flavour: str, hopeless: Hopeless
+    tmp_path: Path, flavor: str, hopeless: Hopeless
 ):
     call, value = hopeless.call, hopeless.value
-    check = f"self.assertEqual({call}, {value})" if flavour == "unittest" else f"assert {call} == {value}"
-    test = (unit if flavour == "unittest" else plain)(check, names=hopeless.function)
+    check = f"self.assertEqual({call}, {value})" if flavor == "unittest" else f"assert {call} == {value}"
+    test = (unit if flavor == "unittest" else plain)(check, names=hopeless.function)
     desk = project(tmp_path, hopeless.code, test)
 
     said = await desk.ask("fix the failing tests")

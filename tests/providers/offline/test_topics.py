@@ -23,7 +23,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize(("question", "part"), QUESTIONS)
-async def test_a_question_about_bridle_gets_a_short_labelled_answer(tmp_path: Path, question: str, part: str):
+async def test_a_question_about_bridle_gets_a_short_labeled_answer(tmp_path: Path, question: str, part: str):
     desk = Desk(tmp_path)
 
     said = await desk.ask(question)

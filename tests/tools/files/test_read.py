@@ -219,7 +219,7 @@ async def test_a_path_that_no_file_can_have_is_an_error(tmp_path: Path):
     ],
     ids=["utf-8", "utf-8 with mark", "utf-16 little", "utf-16 big", "latin-1", "crlf"],
 )
-async def test_encodings_and_line_endings_are_recognised(tmp_path: Path, data: bytes):
+async def test_encodings_and_line_endings_are_recognized(tmp_path: Path, data: bytes):
     (tmp_path / "a.txt").write_bytes(data)
 
     output = await read(make_context(tmp_path), "a.txt")

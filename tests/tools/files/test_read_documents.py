@@ -116,14 +116,14 @@ async def test_every_kind_of_png_can_be_scaled(tmp_path: Path, mode: str):
     assert shown(output).size[0] == 1568
 
 
-async def test_sixteen_bit_greys_keep_their_brightness_when_scaled(tmp_path: Path):
+async def test_sixteen_bit_grays_keep_their_brightness_when_scaled(tmp_path: Path):
     image = Image.new("I;16", (2000, 50), 0x8000)
     (tmp_path / "a.png").write_bytes(encoded(image, "PNG"))
 
     output = await read(make_context(tmp_path), "a.png")
 
-    grey = shown(output).convert("L").getpixel((10, 10))
-    assert isinstance(grey, int | float) and 120 <= grey <= 135
+    gray = shown(output).convert("L").getpixel((10, 10))
+    assert isinstance(gray, int | float) and 120 <= gray <= 135
 
 
 async def test_an_image_of_too_many_pixels_is_refused_before_it_is_unpacked(tmp_path: Path):

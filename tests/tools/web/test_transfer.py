@@ -195,7 +195,7 @@ async def test_pages_are_not_told_who_the_user_is(tmp_path: Path, certificate: P
         assert reader.page == "for anybody" and web.certificates == [None]
 
 
-async def test_a_secure_page_is_tunnelled_through_the_proxy(tmp_path: Path, certificate: Path):
+async def test_a_secure_page_is_tunneled_through_the_proxy(tmp_path: Path, certificate: Path):
     reader = FakeReader()
     pages = {"/page": Reply(b"x" * 90_000)}
     async with FakeWeb(pages, tls=server_tls(certificate)) as web, FakeWeb(behind=web.port) as proxy:

@@ -40,7 +40,7 @@ async def test_a_small_model_answers_the_prompt_from_the_page(tmp_path: Path):
     assert asked.role == "small"
     assert asked.tools == ()
     assert reader.page == "The sky is blue."
-    assert asked.prompt.endswith("Request: What colour is the sky?")
+    assert asked.prompt.endswith("Request: What color is the sky?")
 
 
 async def test_a_page_cannot_close_its_fence(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""How a session looks at the terminal: colours, words and names."""
+"""How a session looks at the terminal: colors, words and names."""
 
 import os.path
 import re
@@ -33,7 +33,7 @@ def theme_of(
     name: str | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Theme:
-    """The colours that the settings ask for, on a background that is known or guessed."""
+    """The colors that the settings ask for, on a background that is known or guessed."""
     env = setup.env
     wanted = name or setup.config.settings.theme or "auto"
     theme = make_theme(

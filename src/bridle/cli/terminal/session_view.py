@@ -279,7 +279,7 @@ class SessionView:
         )
 
     def use_theme(self, name: str) -> None:
-        """Show everything in other colours."""
+        """Show everything in other colors."""
         screen = self._app.screen
         if isinstance(screen, Screen):
             background = self._app.terminal.capabilities.background

@@ -22,7 +22,7 @@ from bridle.providers.credentials.login import (
     check_policy,
     checked_key,
     keep_key,
-    pinned_organisations,
+    pinned_organizations,
     shadowing_variable,
 )
 from bridle.providers.credentials.store import Credentials
@@ -134,7 +134,7 @@ def _saved(
     try:
         return asyncio.run(keep_key(place, key, settings=settings, tries=tries, way=way)), ""
     except ProviderError as error:
-        if not tries or error.status is not None or pinned_organisations(place.vendor.name, settings):
+        if not tries or error.status is not None or pinned_organizations(place.vendor.name, settings):
             raise
         saved = asyncio.run(keep_key(place, key, settings=settings, tries=False, way=way))
         return saved, f"\nIt was not tested: {error} Use --no-verify to skip the test."

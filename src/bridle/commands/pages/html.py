@@ -39,7 +39,7 @@ def text(words: str) -> Html:
 
 
 def shown(words: str) -> str:
-    """A text without the colours of a terminal, with other control characters by name, and not too long."""
+    """A text without the colors of a terminal, with other control characters by name, and not too long."""
     kept = words[:LONGEST_TEXT]
     clean = visible(plain(kept.encode(errors="replace")))
     missing = len(words) - len(kept)

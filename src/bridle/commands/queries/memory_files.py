@@ -24,7 +24,7 @@ class MemoryFile(Struct, frozen=True, kw_only=True):
 
     path: str
     name: str
-    """How people call it: `this project`, `yours`, `set by your organisation`."""
+    """How people call it: `this project`, `yours`, `set by your organization`."""
     group: str = "Instructions"
     text: str = ""
     exists: bool = True

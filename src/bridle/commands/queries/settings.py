@@ -75,7 +75,7 @@ class SettingRow(Struct, frozen=True, kw_only=True):
 
     @property
     def is_locked(self) -> bool:
-        """Whether the organisation sets it, so that no one else can change it."""
+        """Whether the organization sets it, so that no one else can change it."""
         return self.source == "policySettings"
 
 

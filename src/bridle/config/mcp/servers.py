@@ -21,7 +21,7 @@ from bridle.config.validate import parse
 from bridle.host import paths
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
-from bridle.types.services.mcp import TURNED_OFF, Scope, SdkServer, Server, normalised
+from bridle.types.services.mcp import TURNED_OFF, Scope, SdkServer, Server, normalized
 
 _LARGEST = 2 * 1024 * 1024
 _INLINE = "--mcp-config"
@@ -318,8 +318,8 @@ class _Reading:
 
     def _twin(self, name: str) -> str | None:
         """A server whose tools could not be distinguished from those of a server of this name."""
-        alike = normalised(name)
-        return next((known for known in self.servers if normalised(known) == alike), None)
+        alike = normalized(name)
+        return next((known for known in self.servers if normalized(known) == alike), None)
 
     def _listed(self, key: str) -> tuple[str, ...]:
         names = self._project_state.get(key)

@@ -1,4 +1,4 @@
-"""Limits of a command that only judgement allowed, and what happens when it exceeds them."""
+"""Limits of a command that only judgment allowed, and what happens when it exceeds them."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,7 @@ _MOST_REMEMBERED = 200
 
 
 def view_of(case: Case, judged: Judged, env: Mapping[str, str]) -> View | None:
-    """The view that belongs to a decision; None when something else than judgement allowed the call."""
+    """The view that belongs to a decision; None when something else than judgment allowed the call."""
     if not judged or case.reading is None:
         return None
     read = (case.place(path).target for part in case.reading.parts for path in part.reads)
@@ -29,7 +29,7 @@ def view_of(case: Case, judged: Judged, env: Mapping[str, str]) -> View | None:
 
 
 def doubt_about(refusal: str) -> Ask:
-    """The question that takes the place of a judgement that was wrong."""
+    """The question that takes the place of a judgment that was wrong."""
     return Ask(f"{refusal}. Run it without this protection?", "safetyCheck", needs_person=True)
 
 

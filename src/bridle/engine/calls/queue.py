@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bridle.engine.calls.call import Call, DeferredCall, Settled, failure
-from bridle.engine.calls.results import ResultBudget, normalise
+from bridle.engine.calls.results import ResultBudget, normalize
 from bridle.engine.texts import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.engine.turn import Turn
 from bridle.transcripts.cost import Work
@@ -214,7 +214,7 @@ class CallQueue:
             storage=turn.runtime.records.storage,
             may_move=tool is not None and tool.shell == "awaited",
         )
-        result = result_block(call.id, normalise(output.content), is_error=output.is_error)
+        result = result_block(call.id, normalize(output.content), is_error=output.is_error)
         if output.exit_code == 0:
             result["is_error"] = output.is_error
         job.result = result

@@ -64,7 +64,7 @@ def _is_preview(content: str | list[ResultContent]) -> bool:
     return first is not None and first["type"] == "text" and first["text"].startswith(_PREVIEWED)
 
 
-def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:
+def normalize(content: str | list[ResultContent]) -> str | list[ResultContent]:
     """Content that the API takes: not empty, and in a text that can be encoded."""
     return encodable_value(content) or EMPTY_RESULT
 

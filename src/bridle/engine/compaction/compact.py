@@ -92,7 +92,7 @@ async def compact(
     try:
         cut = _cut(turn, trigger, keep_from, replace_from)
         focus = await _hear(turn, trigger, focus)
-        summary = _from_notes(turn, trigger, focus, cut) or await _summarise(turn, cut, focus)
+        summary = _from_notes(turn, trigger, focus, cut) or await _summarize(turn, cut, focus)
     except CompactionFailed as failure:
         runtime.channel.emit(CompactionFinished(trigger=trigger, error=str(failure)))
         raise
@@ -149,7 +149,7 @@ def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str 
     tokens = turn.runtime.window(turn.model).compact_at // _KEPT_SHARE
     ratio = ratio_of(turn.session.state.measured)
     kept = newest_rounds(entries, units=round(tokens / ratio)) or _newest_round(turn, ratio)
-    # What stays is summarised as well when the engine compacts: the request is the cached one and a bit.
+    # What stays is summarized as well when the engine compacts: the request is the cached one and a bit.
     return _Cut(tail=kept, count=len(entries))
 
 
@@ -195,7 +195,7 @@ async def _hear(turn: Turn, trigger: Trigger, focus: str) -> str:
     return "\n".join((focus, *said.context)).strip()
 
 
-async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
+async def _summarize(turn: Turn, cut: _Cut, focus: str) -> _Summary:
     """The summary of what gives way; where even that is too long, of what is left of it."""
     entries = turn.session.entries[: cut.count]
     request = _request(turn, cut, focus)

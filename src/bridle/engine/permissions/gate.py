@@ -35,7 +35,7 @@ class AllowedCall(Struct, frozen=True, kw_only=True):
     input: Any
     case: Case
     judged: Judged = ""
-    """What a call that only judgement let through was taken to do."""
+    """What a call that only judgment let through was taken to do."""
     approved: bool = False
     """It would have been asked about, and was allowed."""
     note: str = ""

@@ -37,7 +37,7 @@ class PluginReport(Struct, frozen=True, kw_only=True):
     project: str = ""
     installed_at: str = ""
     last_updated: str = ""
-    favourite: bool = False
+    favorite: bool = False
     brings: tuple[str, ...] = ()
     """`3 skills`, `1 server`: what it adds."""
     problems: tuple[str, ...] = ()

@@ -20,8 +20,8 @@ from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
 
 _PENDING = "bridlePending"
-_FAVOURITES = "plugins"
-_LARGEST_FAVOURITES = 1024 * 1024
+_FAVORITES = "plugins"
+_LARGEST_FAVORITES = 1024 * 1024
 
 
 class Record(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -207,15 +207,15 @@ def change_known(env: Mapping[str, str], name: str, known: Known | None) -> None
     edit.update(known_file(env), changed)
 
 
-def read_favourites(env: Mapping[str, str]) -> frozenset[str]:
+def read_favorites(env: Mapping[str, str]) -> frozenset[str]:
     """The plugins that the user wants to see first; a list that cannot be read has none."""
     try:
         values = msgspec.json.decode(
-            read_bytes(_favourites_file(env), _LARGEST_FAVOURITES), type=dict[str, Any]
+            read_bytes(_favorites_file(env), _LARGEST_FAVORITES), type=dict[str, Any]
         )
     except (OSError, msgspec.DecodeError):
         return frozenset()
-    listed = values.get(_FAVOURITES)
+    listed = values.get(_FAVORITES)
     return (
         frozenset(each for each in listed if isinstance(each, str))
         if isinstance(listed, list)
@@ -223,8 +223,8 @@ def read_favourites(env: Mapping[str, str]) -> frozenset[str]:
     )
 
 
-def favour(env: Mapping[str, str], plugin: str, *, on: bool) -> None:
-    """Put a plugin among the favourites, or take it out.
+def favor(env: Mapping[str, str], plugin: str, *, on: bool) -> None:
+    """Put a plugin among the favorites, or take it out.
 
     Raises:
         ConfigError: the list does not parse.
@@ -232,14 +232,14 @@ def favour(env: Mapping[str, str], plugin: str, *, on: bool) -> None:
     """
 
     def changed(values: dict[str, Any]) -> dict[str, Any]:
-        listed: Any = values.get(_FAVOURITES)
+        listed: Any = values.get(_FAVORITES)
         others = [each for each in listed if each != plugin] if isinstance(listed, list) else []
-        return {**values, _FAVOURITES: [*others, plugin] if on else others}
+        return {**values, _FAVORITES: [*others, plugin] if on else others}
 
-    edit.update(_favourites_file(env), changed)
+    edit.update(_favorites_file(env), changed)
 
 
-def _favourites_file(env: Mapping[str, str]) -> str:
+def _favorites_file(env: Mapping[str, str]) -> str:
     return os.path.join(bridle_dir(env), "favourites.json")
 
 

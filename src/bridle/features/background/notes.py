@@ -100,7 +100,7 @@ def _tagged(
     summary: str,
     result: str | None = None,
 ) -> str:
-    """The note that a background job has ended, in the form that other readers recognise."""
+    """The note that a background job has ended, in the form that other readers recognize."""
     place = "" if output_file is None else f"<output-file>{output_file}</output-file>\n"
     said = "" if result is None else f"<result>{result}</result>\n"
     return (

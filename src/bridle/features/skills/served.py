@@ -8,7 +8,7 @@ import msgspec
 from bridle.extensions.frontmatter import read_front
 from bridle.extensions.skills import Skill
 from bridle.types.errors import McpError, ToolError
-from bridle.types.services.mcp import McpServers, ServedSkill, normalised
+from bridle.types.services.mcp import McpServers, ServedSkill, normalized
 
 _HEEDED = (
     "name", "description", "when_to_use", "when-to-use", "argument-hint", "arguments",
@@ -42,7 +42,7 @@ def _skill(servers: McpServers, served: ServedSkill) -> Skill:
         return _body(served, _text(result))
 
     return _Fetched(
-        name=f"{normalised(served.server)}:{served.name}",
+        name=f"{normalized(served.server)}:{served.name}",
         values={key: value for key, value in served.frontmatter.items() if key in _HEEDED},
         source="mcp",
         fetch=fetch,

@@ -25,7 +25,7 @@ def connect_fault(origin: Origin, error: OSError, *, what: str = "") -> HttpFaul
     if isinstance(error, ssl.SSLCertVerificationError):
         return HttpFault(
             f"The certificate of {what}{origin.url} cannot be trusted ({error.verify_message}): name your "
-            "organisation's CA file in NODE_EXTRA_CA_CERTS.",
+            "organization's CA file in NODE_EXTRA_CA_CERTS.",
             "tls",
             cause=_out_of_reach(origin, "TLS certificate", what),
         )

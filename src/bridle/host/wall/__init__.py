@@ -1,1 +1,1 @@
-"""The second wall: what only judgement allowed can do no more than it was judged to do."""
+"""The second wall: what only judgment allowed can do no more than it was judged to do."""

@@ -1,4 +1,4 @@
-"""Holds commands that only judgement allowed to that, in whichever way the kernel has."""
+"""Holds commands that only judgment allowed to that, in whichever way the kernel has."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -31,7 +31,7 @@ _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 class Provider(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The identity provider of an organisation: the setting `xaaIdp`."""
+    """The identity provider of an organization: the setting `xaaIdp`."""
 
     issuer: str
     client_id: str

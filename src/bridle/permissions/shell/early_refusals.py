@@ -1,6 +1,6 @@
 """Doubts that the tokens of a command line already show, so that most commands need no further look.
 
-Each of them is also one of the full judgement: a command that is refused here is asked about in any case."""
+Each of them is also one of the full judgment: a command that is refused here is asked about in any case."""
 
 import os.path
 import re

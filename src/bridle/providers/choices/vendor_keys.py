@@ -46,7 +46,7 @@ class VendorKey(Struct, frozen=True):
     source: str
     """Where the key is: the name of a variable, of the helper, or `login`."""
     model: str
-    """The full id of the model to start with; empty where the catalogue knows none."""
+    """The full id of the model to start with; empty where the catalog knows none."""
 
 
 def vendors_with_key(env: Mapping[str, str], *, helper: str | None = None) -> Iterator[VendorKey]:

@@ -11,7 +11,7 @@ from bridle.config.schema import Settings
 from bridle.host.secrets import SECRETS
 from bridle.providers.credentials.store import Credentials, Where
 from bridle.providers.http_provider import ServiceEndpoint
-from bridle.providers.service_check import organisation, verify
+from bridle.providers.service_check import organization, verify
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import UsageError
 
@@ -53,9 +53,9 @@ async def keep_key(
     """
     vendor, env = place.vendor, place.env
     SECRETS.learn(key)
-    pinned = pinned_organisations(vendor.name, settings)
+    pinned = pinned_organizations(vendor.name, settings)
     if pinned:
-        await _check_organisation(place, key, pinned)
+        await _check_organization(place, key, pinned)
     verified = bool(pinned) or (tries and way == "key" and await verify(place, key))
     credentials = Credentials(env)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -71,8 +71,8 @@ async def check_key(place: ServiceEndpoint, key: str, *, settings: Settings) -> 
         ProviderError: the service does not take it, or cannot be reached.
     """
     SECRETS.learn(key)
-    if pinned := pinned_organisations(place.vendor.name, settings):
-        await _check_organisation(place, key, pinned)
+    if pinned := pinned_organizations(place.vendor.name, settings):
+        await _check_organization(place, key, pinned)
     else:
         await verify(place, key)
 
@@ -99,14 +99,14 @@ def check_policy(vendor: str, settings: Settings, env: Mapping[str, str]) -> Non
             pass
 
 
-def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
-    """The organisations at Anthropic whose keys may be kept, none where the settings name none."""
+def pinned_organizations(vendor: str, settings: Settings) -> frozenset[str]:
+    """The organizations at Anthropic whose keys may be kept, none where the settings name none."""
     named = settings.force_login_org_uuid if vendor == "anthropic" else None
     return frozenset((named,) if isinstance(named, str) else named or ())
 
 
-async def _check_organisation(place: ServiceEndpoint, key: str, pinned: frozenset[str]) -> None:
-    found = await organisation(place, key)
+async def _check_organization(place: ServiceEndpoint, key: str, pinned: frozenset[str]) -> None:
+    found = await organization(place, key)
     if found not in pinned:
         whose = f"belongs to the organization {found}" if found else "does not name its organization"
         raise UsageError(f"the key {whose}, but forceLoginOrgUUID requires {' or '.join(sorted(pinned))}")

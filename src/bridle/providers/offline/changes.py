@@ -163,11 +163,11 @@ def constants(source: Source, node: ast.AST, clue: FailureHint) -> Iterator[Chan
             for other, strength in _other_numbers(number, clue.values):
                 yield from _replaced(source, node, repr(other), "constant", strength)
         case ast.Constant(value=str() as text):
-            yield from _respelt(source, node, text, clue.values)
+            yield from _respelled(source, node, text, clue.values)
         case ast.JoinedStr(values=parts):
             for part in parts:
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield from _respelt(source, node, part.value, clue.values)
+                    yield from _respelled(source, node, part.value, clue.values)
         case _:
             pass
 
@@ -342,7 +342,7 @@ def _other_numbers(number: int | float, values: Values | None) -> Iterator[tuple
         yield number - 1, -12
 
 
-def _respelt(source: Source, node: ast.expr, text: str, values: Values | None) -> Iterator[Change]:
+def _respelled(source: Source, node: ast.expr, text: str, values: Values | None) -> Iterator[Change]:
     """A literal whose new spelling turns the actual text into the expected one."""
     segment = source.segment(node)
     if values is None or segment is None or segment.count(text) != 1 or not text:

@@ -27,7 +27,7 @@ def plan(conversation: Conversation) -> Plan:
     return _introduced(_replay(procedure, conversation.rounds), conversation)
 
 
-def summarise(conversation: Conversation) -> Procedure | None:
+def summarize(conversation: Conversation) -> Procedure | None:
     prompt = conversation.prompt.lower()
     if not re.search(r"\bsummar(y|i[sz]e)\b", prompt):
         return None
@@ -65,7 +65,7 @@ def refuse(conversation: Conversation) -> Procedure:
 
 
 RULES: tuple[Callable[[Conversation], Procedure | None], ...] = (
-    summarise,
+    summarize,
     repair_code,
     run_suite,
     about_bridle,

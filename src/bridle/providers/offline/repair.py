@@ -188,7 +188,7 @@ def _read_suspects(bench: _Bench, run: SuiteRun) -> Generator[Plan, tuple[Result
 
 
 def _unique(text: str, candidate: Candidate) -> tuple[str, str]:
-    """The texts before and after the change, with as many neighbouring lines as make the first one unique."""
+    """The texts before and after the change, with as many neighboring lines as make the first one unique."""
     lines = text.split("\n")
     for around in range(len(lines)):
         first, last = max(0, candidate.line - 1 - around), min(len(lines), candidate.line + around)

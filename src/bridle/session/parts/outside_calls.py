@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.engine.calls.call import Call, DeferredCall, failure
 from bridle.engine.calls.dispatch import dispatch
-from bridle.engine.calls.results import normalise
+from bridle.engine.calls.results import normalize
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.transcripts.session import Session
@@ -34,7 +34,7 @@ class OutsideCalls:
         settled = await dispatch(call, turn, is_alone=_yes)
         if isinstance(settled, DeferredCall):
             return failure("A hook deferred this call, and no later run can resume it here.")
-        content = normalise(settled.output.content)
+        content = normalize(settled.output.content)
         blocks = [text_block(content)] if isinstance(content, str) else content
         more = [text_block(text) for text in settled.context]
         return ToolOutput(

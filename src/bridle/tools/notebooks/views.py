@@ -156,7 +156,7 @@ def _image(data: dict[str, Any]) -> ImageBlock | None:
 
 
 def _merged(content: list[ResultContent]) -> list[ResultContent]:
-    """The content with neighbouring texts in one block."""
+    """The content with neighboring texts in one block."""
     merged: list[ResultContent] = []
     for block in content:
         if merged and block["type"] == "text" and (last := merged[-1])["type"] == "text":

@@ -20,7 +20,7 @@ class Shown(Struct, frozen=True):
     whole: bool
     """Nothing was left out, so the file is not needed any more."""
     colored: str = ""
-    """The text in its colours, for people; empty where it has none or is too long."""
+    """The text in its colors, for people; empty where it has none or is too long."""
 
 
 def show(path: str, *, limit: int, failed: bool) -> Shown:

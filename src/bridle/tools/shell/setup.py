@@ -19,7 +19,7 @@ def setup_for(ctx: ToolContext) -> ShellSetup:
     return ShellSetup(
         before=ctx.env.get("CLAUDE_ENV_FILE") or None,
         prefix=command_prefix(ctx.env),
-        # What nothing but judgement let through runs as it was judged, in plain bash.
+        # What nothing but judgment let through runs as it was judged, in plain bash.
         startup=ctx.service(STARTUP) if ctx.permit.view is None else None,
         memory=memory,
     )

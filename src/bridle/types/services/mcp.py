@@ -17,7 +17,7 @@ TURNED_OFF = "turned off"
 Status = Literal["connected", "failed", "needs-auth", "pending", "disabled"]
 
 
-def normalised(name: str) -> str:
+def normalized(name: str) -> str:
     """A name with every character that a tool name cannot have made an underscore."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 

@@ -20,7 +20,7 @@ class WatchedCommand(Struct, frozen=True, kw_only=True):
     command: str
     """What people read for it."""
     view: View | None = None
-    """What a command that only judgement allowed is held to."""
+    """What a command that only judgment allowed is held to."""
     refused: Callable[[Refusal], None] = lambda _: None
     """Called with what the view kept it from."""
 

@@ -85,7 +85,7 @@ async def test_all_agents_are_stopped_at_once(tmp_path: Path):
         await terminal.say("/tasks")
         await terminal.until_text("stop all")
         terminal.type("S")
-        await terminal.until_text("Stop everything that runs in the background?")
+        await terminal.until_text("Stop everything in the background?")
         terminal.type("y")
         await terminal.until(lambda screen: screen.text.count("■") == 2)
 

@@ -46,15 +46,15 @@ async def test_a_panel_opens_while_a_command_runs(tmp_path: Path, command: str, 
 async def test_a_question_on_the_side_is_answered_in_a_panel_while_a_command_runs(tmp_path: Path):
     script = [
         step(_calls("Bash", "toolu_b", command=_WAIT), when="wait for it"),
-        step("It is **blue**.", when="which colour"),
+        step("It is **blue**.", when="which color"),
         step("Gone through.", when="toolu_b"),
     ]
     async with bridle(tmp_path, script, settings=_ALLOWED, size=(100, 30)) as terminal:
         await terminal.ready()
         await terminal.say("wait for it")
         await terminal.until_text("esc to interrupt")
-        await terminal.say("/btw which colour is it")
-        await terminal.until_text("/btw which colour is it")
+        await terminal.say("/btw which color is it")
+        await terminal.until_text("/btw which color is it")
         await terminal.until_text("It is blue.")
         await terminal.until_text("esc to close")
         assert "Running until" in terminal.emulator.text or "Bash until" in terminal.emulator.text
@@ -88,7 +88,7 @@ async def test_an_agent_is_opened_and_written_to_from_the_list_of_work(tmp_path:
         terminal.type("\x1b[B")
         await terminal.until_text("general-purpose: dig the well")
         terminal.type("m")
-        await terminal.until_text("What should it know?")
+        await terminal.until_text("Message to the agent")
         terminal.type("and look for water\r")
         await terminal.until_text("Sent: the agent reads it at its next step.")
         terminal.type("\r")
@@ -100,7 +100,7 @@ async def test_an_agent_is_opened_and_written_to_from_the_list_of_work(tmp_path:
         terminal.type("\r")
         await terminal.until_text("Sent: the agent reads it at its next step.")
         terminal.type("s")
-        await terminal.until_text("Stop it and all that it started? y / n")
+        await terminal.until_text("Stop it and everything it started? y / n")
         terminal.type("n")
         await terminal.until_text("m message · s stop")
         terminal.type("q")
@@ -140,7 +140,7 @@ async def test_an_agent_is_stopped_from_its_conversation(tmp_path: Path):
         terminal.type("y")
         await terminal.until_text("Stopped: dig the well")
         await terminal.until(lambda screen: "s stop" not in screen.text and "q close" in screen.text)
-        await terminal.until_text("■ interrupted while tools ran")
+        await terminal.until_text("■ interrupted while tools were running")
         assert "[Request interrupted" not in terminal.emulator.text
         terminal.type("q\x1b")
         await terminal.until(lambda screen: not screen.is_alternate and "1 agent" not in screen.text)

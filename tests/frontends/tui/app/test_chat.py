@@ -340,10 +340,10 @@ async def test_everything_is_said_in_lines_to_a_screen_reader(tmp_path: Path):
         assert (terminal.program.project / "made").exists()
 
 
-async def test_no_colour_is_written_where_none_is_wanted(tmp_path: Path):
+async def test_no_color_is_written_where_none_is_wanted(tmp_path: Path):
     async with bridle(tmp_path, [step("**Bold** `code`")], NO_COLOR="1") as terminal:
         await terminal.ready()
-        await terminal.say("colours?")
+        await terminal.say("colors?")
         await terminal.until_text("Bold")
         assert b"\x1b[38" not in terminal.output and b";38;" not in terminal.output
 

@@ -65,7 +65,7 @@ async def test_a_single_item_is_dropped_by_key_after_a_question(tmp_path: Path):
         await terminal.say("/items")
         await terminal.until_text("d drop")
         terminal.type("d")
-        await terminal.until_text("Send this no more?")
+        await terminal.until_text("Remove this from the context?")
         terminal.type("y")
         await terminal.until(lambda screen: "long.txt" not in screen.text)
         await _closed(terminal)
@@ -118,7 +118,7 @@ async def test_pins_are_added_and_removed_on_their_screen(tmp_path: Path):
         await terminal.say("/pin")
         await terminal.until_text("nothing is pinned")
         terminal.type("a")
-        await terminal.until_text("What must not be lost?")
+        await terminal.until_text("Text to keep")
         terminal.type("Never push to main.\r")
         await terminal.until_text("› ● Never push to main.")
         terminal.type("d")
@@ -150,7 +150,7 @@ async def test_memory_files_are_opened_and_the_switch_is_turned(tmp_path: Path):
         await terminal.say("/memory")
         await terminal.until_text("automatic notes")
         shown = terminal.emulator.text
-        assert "› Project" in shown and "all your projects" in shown and "not there yet" in shown
+        assert "› Project" in shown and "all your projects" in shown and "not created yet" in shown
         terminal.type("/automatic")
         await terminal.until(lambda screen: any(row.startswith("› ✓ automatic notes") for row in screen.rows))
         terminal.type("\r")

@@ -334,7 +334,7 @@ def test_a_plan_may_bypass_permissions_only_where_that_is_allowed():
 def _questions(*, several: bool = False, count: int = 1) -> QuestionsDialog:
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
     asked = tuple(
-        {"question": f"Colour {number}?", "header": "Colour", "options": options, "multiSelect": several}
+        {"question": f"Color {number}?", "header": "Color", "options": options, "multiSelect": several}
         for number in range(count)
     )
     dialog = QuestionsDialog(ChoiceQuestion(call_id="q", questions=asked))
@@ -343,15 +343,15 @@ def _questions(*, several: bool = False, count: int = 1) -> QuestionsDialog:
 
 
 def test_a_question_is_answered_with_one_of_its_options():
-    assert _press(_questions(), b"\x1b[B\r") == Chosen(answers={"Colour 0?": "Blue"})
+    assert _press(_questions(), b"\x1b[B\r") == Chosen(answers={"Color 0?": "Blue"})
 
 
 def test_a_question_is_answered_in_own_words():
-    assert _press(_questions(), "3green\r") == Chosen(answers={"Colour 0?": "green"})
+    assert _press(_questions(), "3green\r") == Chosen(answers={"Color 0?": "green"})
 
 
 def test_several_options_are_ticked():
-    assert _press(_questions(several=True), "124\r") == Chosen(answers={"Colour 0?": "Red, Blue"})
+    assert _press(_questions(several=True), "124\r") == Chosen(answers={"Color 0?": "Red, Blue"})
 
 
 def test_an_answer_of_ones_own_is_ticked_among_several():
@@ -360,11 +360,11 @@ def test_an_answer_of_ones_own_is_ticked_among_several():
     assert "[x] Other: pink" in _shown(dialog)
     assert _press(dialog, "\r") is None
     assert "[x] Other: pink" in _shown(dialog) and "❯ 4. Done" in _shown(dialog)
-    assert _press(dialog, "\r") == Chosen(answers={"Colour 0?": "pink"})
+    assert _press(dialog, "\r") == Chosen(answers={"Color 0?": "pink"})
 
 
 def test_several_questions_are_answered_one_after_the_other():
-    assert _press(_questions(count=2), "12") == Chosen(answers={"Colour 0?": "Red", "Colour 1?": "Blue"})
+    assert _press(_questions(count=2), "12") == Chosen(answers={"Color 0?": "Red", "Color 1?": "Blue"})
 
 
 def test_escape_answers_no_question():

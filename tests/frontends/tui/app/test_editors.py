@@ -80,7 +80,7 @@ async def test_lines_that_the_editor_mentions_stand_in_the_prompt(tmp_path: Path
 async def test_change_that_is_accepted_in_the_editor_is_made_and_the_question_goes(tmp_path: Path):
     async with beside(tmp_path, step(_READ), step(_EDIT), step("All done.")) as (terminal, editor):
         await terminal.say("go on")
-        await terminal.until_text("also open in Neovim")
+        await terminal.until_text("also shown in Neovim")
         await eventually(lambda: editor.called("openDiff"))
         editor.answer("FILE_SAVED", "one\nzwei\n")
         await terminal.until_text("All done.")

@@ -16,7 +16,7 @@ def _home_file(folder: Path, name: str, content: Any) -> Path:
     return file
 
 
-async def test_a_theme_of_the_users_own_colours_the_screen(tmp_path: Path):
+async def test_a_theme_of_the_users_own_colors_the_screen(tmp_path: Path):
     _home_file(tmp_path, "themes/sea.json", {"base": "dark", "overrides": {"accent": "#01aafe"}})
     async with bridle(tmp_path, settings={"theme": "custom:sea"}, COLORTERM="truecolor") as terminal:
         await terminal.ready()
@@ -38,9 +38,9 @@ async def test_broken_keys_are_told_at_the_start_and_when_the_file_changes(tmp_p
     file = _home_file(tmp_path, "keybindings.json", {"bindings": [{"context": "Nowhere", "bindings": {}}]})
     async with bridle(tmp_path, size=(160, 40)) as terminal:
         await terminal.ready()
-        await terminal.until_text("there is no context 'Nowhere'")
+        await terminal.until_text("unknown context 'Nowhere'")
         file.write_text('{"bindings": [{"context": "Elsewhere", "bindings": {}}]}')
-        await terminal.until_text("there is no context 'Elsewhere'")
+        await terminal.until_text("unknown context 'Elsewhere'")
 
 
 async def test_an_agent_whose_file_vanishes_while_it_is_looked_at_ends_nothing(tmp_path: Path):

@@ -95,7 +95,7 @@ async def test_a_command_of_the_user_suggests_nothing_where_hooks_are_off(tmp_pa
 
 _QUESTION = {
     "question": "Which colour?",
-    "header": "Colour",
+    "header": "Color",
     "multiSelect": True,
     "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}],
 }
@@ -223,8 +223,8 @@ async def test_links_stand_below_the_prompt_for_what_the_conversation_mentions(t
     said = "Fixed PROJ-12, as evil.example said; see ../../x?y#z"
     async with bridle(tmp_path, [step(said)], settings={"footerLinksRegexes": rules}) as terminal:
         await terminal.ready()
-        await terminal.until_text("must begin with a whole address")
-        await terminal.until_text("is no pattern")
+        await terminal.until_text("must start with a complete address")
+        await terminal.until_text("is not a valid pattern")
         await terminal.say("what now?")
         await terminal.until(lambda screen: "PROJ-12" in "\n".join(screen.text.splitlines()[-2:]))
         await terminal.until_written(b"\x1b]8;;https://issues.example/PROJ-12\x1b\\")

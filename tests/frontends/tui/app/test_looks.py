@@ -30,7 +30,7 @@ async def test_the_theme_of_the_settings_is_used_whatever_the_terminal_says(tmp_
         assert _accent(other) not in terminal.output
 
 
-async def test_a_terminal_with_a_light_background_gets_light_colours(tmp_path: Path):
+async def test_a_terminal_with_a_light_background_gets_light_colors(tmp_path: Path):
     async with bridle(tmp_path, COLORTERM="truecolor") as terminal:
         await terminal.ready()
         assert _accent("light") not in terminal.output
@@ -46,9 +46,7 @@ async def test_a_terminal_with_a_light_background_gets_light_colours(tmp_path: P
         ({"COLORTERM": "", "TERM": "xterm"}, ColorDepth.BASIC),
     ],
 )
-async def test_colours_come_as_the_terminal_knows_them(
-    tmp_path: Path, env: dict[str, str], depth: ColorDepth
-):
+async def test_colors_come_as_the_terminal_knows_them(tmp_path: Path, env: dict[str, str], depth: ColorDepth):
     options: dict[str, Any] = {"settings": {"theme": "dark"}, **env}
     async with bridle(tmp_path, **options) as terminal:
         await terminal.ready()
@@ -83,13 +81,13 @@ async def test_who_is_read_to_gets_lines_alone(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_with_sixteen_colours_every_theme_uses_the_users_own(name: str):
+def test_with_sixteen_colors_every_theme_uses_the_users_own(name: str):
     colors = make_theme(name, depth=ColorDepth.BASIC).colors
     assert [value for value in colors.values() if value is not None and value.startswith("#")] == []
 
 
 @pytest.mark.parametrize("disabled", [True, False])
-async def test_code_has_no_colours_where_the_settings_say_so(tmp_path: Path, disabled: bool):
+async def test_code_has_no_colors_where_the_settings_say_so(tmp_path: Path, disabled: bool):
     settings = {"theme": "dark", "syntaxHighlightingDisabled": disabled}
     answer = step("```python\nimport os\n```\nThat is all.")
     async with bridle(tmp_path, [answer], settings=settings, COLORTERM="truecolor") as terminal:

@@ -1,4 +1,4 @@
-"""What the terminal shows without being asked: welcome, who speaks, colours of commands, who is read to."""
+"""What the terminal shows without being asked: welcome, who speaks, colors of commands, who is read to."""
 
 import re
 from pathlib import Path
@@ -53,7 +53,7 @@ async def test_prompts_and_changes_stand_on_bands_as_wide_as_the_window(tmp_path
         assert screen.color(change, 79).bg == screen.color(change, 8).bg != "default"
 
 
-async def test_progress_shows_its_last_state_and_commands_keep_their_colours(tmp_path: Path):
+async def test_progress_shows_its_last_state_and_commands_keep_their_colors(tmp_path: Path):
     command = r"printf 'step 1\rstep 2\rstep 3\n\033[31mred\033[0m\033]0;title\007\n'"
     script = [step(_calls("Bash", "toolu_b", command=command)), step("Printed.")]
 
@@ -88,7 +88,7 @@ async def test_who_is_read_to_hears_no_prompt_between_sentences_and_no_status_ro
         assert not any("for keys" in row for row in rows[rows.index("❯ read to me") + 1 :])
 
 
-async def test_a_colour_marks_the_lines_around_the_prompt(tmp_path: Path):
+async def test_a_color_marks_the_lines_around_the_prompt(tmp_path: Path):
     async with bridle(tmp_path) as terminal:
         await terminal.ready()
         before = terminal.emulator.color(terminal.emulator.cursor[0] - 1, 0).fg

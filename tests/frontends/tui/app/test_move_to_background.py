@@ -68,4 +68,4 @@ async def test_without_anything_to_move_the_key_says_so(tmp_path: Path):
         await terminal.say("wait")
         await terminal.until_text("esc to interrupt")
         terminal.type("\x02")
-        await terminal.until_text("nothing that runs now can move to the background")
+        await terminal.until_text("nothing that is running can move to the background")

@@ -68,7 +68,7 @@ async def test_a_server_is_logged_in_to_and_out_of(tmp_path: Path):
             await terminal.until(lambda screen: "✓ house" in screen.text and "o log out" in screen.text)
             assert house.access
             terminal.type("o")
-            await terminal.until_text("Forget the login of this server?")
+            await terminal.until_text("Log out of this server?")
             terminal.type("y")
             await terminal.until_text("l log in")
             assert not house.access
@@ -149,7 +149,7 @@ async def test_a_goal_is_set_changed_and_ended(tmp_path: Path):
         await terminal.ready()
         await _open(terminal, "/goal", "set a condition")
         terminal.type("\r")
-        await terminal.until_text("Work until …")
+        await terminal.until_text("Work until…")
         terminal.type("the tests pass\r")
         await terminal.until_text("They do.")
         assert "the tests pass" in json.dumps(terminal.asked[0]["messages"])
@@ -167,10 +167,10 @@ async def test_who_may_use_a_skill_is_chosen(tmp_path: Path):
     (skill / "SKILL.md").write_text("---\nname: release\ndescription: Make a release.\n---\nWrite notes.\n")
     async with bridle(tmp_path, size=(100, 30)) as terminal:
         await terminal.ready()
-        await _open(terminal, "/skills", "who may use it")
+        await _open(terminal, "/skills", "change who can use it")
         await _find(terminal, "release", "› ✓ release")
         terminal.type(" ")
-        await terminal.until_text("it cannot be called")
+        await terminal.until_text("off")
         terminal.type(f"{_DOWN * 3}\r")
         await terminal.until(lambda screen: any(row.startswith("› – release") for row in screen.rows))
         assert _user(terminal)["skillOverrides"] == {"release": "off"}

@@ -52,12 +52,12 @@ async def test_planning_is_agreed_to_and_shown_in_the_words_of_people(tmp_path: 
         await terminal.say("plan it")
         await terminal.until_text("enter to choose")
         asked = terminal.emulator.text
-        assert "Enter plan mode?" in asked and "Nothing is changed until you agree to it." in asked
+        assert "Enter plan mode?" in asked and "Nothing changes until you approve it." in asked
         assert "(no input)" not in asked and "$EDITOR" not in asked
         terminal.type("1")
         await terminal.until_text("I look around.")
         shown = terminal.emulator.text
-        assert "✓ Plan mode\n  └ nothing is changed until you agree to a plan" in shown
+        assert "✓ Plan mode\n  └ nothing changes until you approve a plan" in shown
         assert "Make no changes now" not in shown
 
 

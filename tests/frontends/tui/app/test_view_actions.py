@@ -53,7 +53,7 @@ async def test_a_conversation_is_renamed_tagged_and_deleted(tmp_path: Path):
         terminal.type("fruit of the year\r")
         await terminal.until_text("fruit of the year")
         terminal.type("\x14")
-        await terminal.until_text("Tag (empty takes it away)")
+        await terminal.until_text("Tag (empty to remove it)")
         terminal.type("sweet\r")
         await terminal.until_text("#sweet")
         terminal.type("\x18")
@@ -124,7 +124,7 @@ async def test_rewinding_takes_the_conversation_back_and_gives_the_prompt_back(t
         for words, answer in (("apples", "One."), ("pears", "Two.")):
             await terminal.say(words)
             await terminal.until_text(answer)
-        await _open(terminal, "/rewind", "go back to this prompt")
+        await _open(terminal, "/rewind", "rewind to this prompt")
         terminal.type("\r")
         await terminal.until_text("conversation")
         terminal.type("\r")
@@ -140,7 +140,7 @@ async def test_rules_and_folders_are_added_and_removed(tmp_path: Path):
     (tmp_path / "more").mkdir()
     async with bridle(tmp_path, size=(100, 30)) as terminal:
         await terminal.ready()
-        await _open(terminal, "/permissions", "These calls run without a question")
+        await _open(terminal, "/permissions", "These calls run without approval")
         terminal.type("a")
         await terminal.until_text("enter continue")
         terminal.type("Bash(make *)\r")
@@ -154,13 +154,13 @@ async def test_rules_and_folders_are_added_and_removed(tmp_path: Path):
         terminal.type(f"{tmp_path / 'more'}\r")
         await terminal.until_text("this session")
         terminal.type("\r")
-        await terminal.until(lambda screen: "/more" in screen.text and "working folder" in screen.text)
+        await terminal.until(lambda screen: "/more" in screen.text and "working directory" in screen.text)
         kept = _settings(terminal, local=True)["permissions"]["additionalDirectories"]
         assert kept == [str(tmp_path / "more")]
         terminal.type(f"{_DOWN}d")
-        await terminal.until_text("Take this folder away?")
+        await terminal.until_text("Remove this folder?")
         terminal.type("y")
-        await terminal.until(lambda screen: "/more" not in screen.text and "working folder" in screen.text)
+        await terminal.until(lambda screen: "/more" not in screen.text and "working directory" in screen.text)
         assert not _settings(terminal, local=True)["permissions"].get("additionalDirectories")
 
 
@@ -228,7 +228,7 @@ async def test_background_work_is_stopped_and_its_output_opened(tmp_path: Path):
         assert edited.read_text().strip().endswith(".output")
         await terminal.until_text("Background work")
         terminal.type("s")
-        await terminal.until_text("Stop it and all that it started?")
+        await terminal.until_text("Stop it and everything it started?")
         terminal.type("y")
         await terminal.until_text("killed")
 
@@ -253,7 +253,7 @@ async def test_an_answer_is_copied_and_the_conversation_exported(tmp_path: Path)
 async def test_what_goes_wrong_while_a_view_is_open_is_told(tmp_path: Path):
     async with bridle(tmp_path, size=(100, 30)) as terminal:
         await terminal.ready()
-        await _open(terminal, "/permissions", "These calls run without a question")
+        await _open(terminal, "/permissions", "These calls run without approval")
         terminal.type("\t\t\t")
         await terminal.until_text(str(terminal.program.project)[-30:])
         terminal.type("a")

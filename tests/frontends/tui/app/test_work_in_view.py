@@ -134,7 +134,7 @@ async def test_a_call_that_waits_for_a_person_has_no_time_and_the_title_says_who
         await terminal.until_written("\x1b]0;● run it".encode())
         assert b"\x1b]9;Your" not in terminal.output
         terminal.type("\x1b[O")
-        await terminal.until_written(b"\x1b]9;Your approval is needed for Bash")
+        await terminal.until_written(b"\x1b]9;B needs your approvalash")
         terminal.type("\x1b[I1")
         await terminal.until_text("Ran.")
         await terminal.until_written("\x1b]0;run it · bridle".encode())
@@ -186,7 +186,7 @@ async def test_what_a_key_did_is_told_below_the_input_and_not_in_the_conversatio
             lambda screen: screen.rows[-1].endswith("no open tasks") or "no open tasks" in screen.text
         )
         terminal.type("\x1bt")
-        await terminal.until_text("thinking is off from the next prompt on")
+        await terminal.until_text("thinking is off from the next prompt")
         await terminal.until(lambda screen: "no open tasks" not in screen.text)
         row = next(row for row in terminal.emulator.rows if "thinking is off" in row)
         assert row.startswith("sonnet-5-5")

@@ -59,7 +59,7 @@ async def _at_work(folder: Path, *flags: str, **options: Any) -> AsyncGenerator[
 
 async def _watch(terminal: Terminal, command: str = "/workflows") -> None:
     await terminal.say(command)
-    await terminal.until_text("1 at work")
+    await terminal.until_text("1 running")
 
 
 def _begun(terminal: Terminal) -> list[str]:
@@ -185,7 +185,7 @@ async def test_a_script_is_saved_as_a_command_and_run_from_the_list(tmp_path: Pa
         saved.write_text("changed")
         terminal.type("s\r\r")
         # Where its row breaks depends on the folder of the test.
-        await terminal.until(lambda screen: "there already. Replace it?" in " ".join(screen.text.split()))
+        await terminal.until(lambda screen: "already exists. Replace it?" in " ".join(screen.text.split()))
         terminal.type("n")
         await terminal.until_text("esc close")
         assert saved.read_text() == "changed"

@@ -86,7 +86,7 @@ def test_tabs_and_lists_name_and_obey_the_users_keys(tmp_path: Path):
 def test_going_back_names_the_users_keys(tmp_path: Path):
     view = RewindView([RewindPoint(uuid="u", text="hello")], now=0.0, changes={"u": None})
     shown = Showing(view, keymap=_keys(tmp_path))
-    assert "alt+g go back to this prompt · / search · esc close" in shown.text
+    assert "alt+g rewind to this prompt · / search · esc close" in shown.text
     assert "alt+a do it · alt+q back" in shown.press("alt+g").text
 
 

@@ -64,7 +64,7 @@ def test_advice_names_who_gives_it_and_shows_its_beginning():
     assert _shown(_call("Advisor", state="running"))[0] == "◐ Advice on the work so far"
 
 
-def test_command_keeps_its_colours_and_loses_everything_else():
+def test_command_keeps_its_colors_and_loses_everything_else():
     call = _call("Bash", {"stdout": "\x1b[31mred\x1b[0m \x1b]0;t\x07\x1b[2Jplain", "stderr": ""}, command="x")
     row = render_call(call, 60)[1]
     assert [(s.text, s.style.color) for s in row[1:]] == [("red", "ansi.1"), (" plain", None)]
@@ -225,7 +225,7 @@ def test_failed_tools_show_the_error():
     assert _shown(call) == ["✗ Read /x", "  └ /x does not exist."]
 
 
-def test_neighbouring_reads_and_searches_become_one_row():
+def test_neighboring_reads_and_searches_become_one_row():
     reads = [_call("Read", file_path=f"/proj/{n}.py") for n in range(5)]
     searches = [_call("Grep", pattern="x"), _call("Grep", pattern="y")]
     failed = _call("Read", None, "failed", file_path="/gone")

@@ -51,7 +51,7 @@ def test_very_long_code_stays_plain():
     nasty_text,
     st.sampled_from(("python", "js", "html", "yaml", "json", "bash", "diff", "markdown", "sql", "")),
 )
-def test_colours_never_change_the_text(text: str, language: str):
+def test_colors_never_change_the_text(text: str, language: str):
     lines = highlight(text, language=language)
     assert_sound(list(lines), 10_000)
     assert [text_of(line) for line in lines] == [text_of(line) for line in highlight(text)]

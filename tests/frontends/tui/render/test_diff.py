@@ -38,7 +38,7 @@ def test_changes_have_numbers_signs_and_a_summary():
     ]
 
 
-def test_only_the_words_that_differ_are_marked_and_syntax_keeps_its_colours():
+def test_only_the_words_that_differ_are_marked_and_syntax_keeps_its_colors():
     added = render_hunks(change_between("a.py", _OLD, _NEW), 60)[4]
     assert [span.text for span in added if span.style.background == "added_word"] == ["2"]
     assert {span.style.background for span in added} == {"added", "added_word"}

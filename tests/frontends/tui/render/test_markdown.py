@@ -123,7 +123,7 @@ def test_emphasis_becomes_style():
     assert _styles(text, "c").color == "code"
 
 
-def test_code_has_a_label_and_colours_also_across_lines():
+def test_code_has_a_label_and_colors_also_across_lines():
     lines = render_markdown("```js\n/* a\nb */ let x\n```\n", 40)
     assert [text_of(line) for line in lines] == ["js", "/* a", "b */ let x"]
     assert [(span.text, span.style.color) for span in lines[2]][:3] == [

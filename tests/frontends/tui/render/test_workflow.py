@@ -49,7 +49,7 @@ def test_a_call_says_which_workflow_it_is():
         ({"script": "no meta"}, "○ Workflow"),
         ({"name": "audit"}, "○ Workflow audit"),
         ({"scriptPath": "/p/x.js"}, "○ Workflow x.js"),
-        ({"resumeFromRunId": "wf_1"}, "○ Workflow again wf_1"),
+        ({"resumeFromRunId": "wf_1"}, "○ Workflow rerun wf_1"),
     ):
         assert _shown(Call(tool="Workflow", input=input, state="waiting", cwd="/p")) == said
 
@@ -57,7 +57,7 @@ def test_a_call_says_which_workflow_it_is():
 def test_a_run_that_has_begun_tells_where_it_is_watched():
     data = {"status": "async_launched", "runId": "wf_1", "scriptPath": "/p/script.js"}
     call = Call(tool="Workflow", input={"script": SCRIPT}, state="done", data=data, cwd="/p")
-    assert "runs in the background as wf_1; /workflows shows how it goes" in _shown(call)
+    assert "runs in the background as wf_1; /workflows shows its progress" in _shown(call)
     assert "agent('Read it.')" not in _shown(call)
     whole = _shown(call, expanded=True)
     assert "return await agent('Read it.')" in whole and "script: script.js" in whole

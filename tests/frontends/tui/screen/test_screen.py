@@ -246,7 +246,7 @@ def test_rows_of_the_first_frame_are_taken_over():
     assert output.written == []
 
 
-def test_other_colours_repaint_the_region():
+def test_other_colors_repaint_the_region():
     screen, output = _screen()
     styled = (Span("x", Style(color="error")),)
     screen.show([styled])

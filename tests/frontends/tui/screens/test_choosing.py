@@ -86,7 +86,7 @@ def test_the_theme_changes_while_moving_and_back_when_cancelled():
     assert shown.value is None
 
 
-def test_a_theme_is_taken_with_or_without_colours_for_code():
+def test_a_theme_is_taken_with_or_without_colors_for_code():
     assert Showing(ThemeView("auto", preview=lambda _: None)).press("down", "enter").value == ChooseTheme(
         "dark"
     )
@@ -132,7 +132,7 @@ def test_the_conversation_goes_to_the_clipboard_or_a_named_file():
 
 def test_a_file_needs_a_name():
     shown = Showing(export_view("all", file="a.txt")).press("down", "enter", "ctrl+u", "enter")
-    assert "name of a file" in shown.text
+    assert "type a file name" in shown.text
     shown.view.paste("b\n.txt")
     assert shown.press("enter").value == SaveText("all", "b .txt")
 

@@ -17,7 +17,7 @@ _STATUS = StatusFacts(
         ("", (("version", "1.2.3"), ("session", "fix the login page"), ("folder", "/proj/app"))),
         ("Model", (("model", "claude-sonnet"), ("effort", "high"))),
     ),
-    problems=("settings.json: colour is an unknown setting",),
+    problems=("settings.json: color is an unknown setting",),
 )
 _SETTINGS = (
     SettingRow(
@@ -166,4 +166,4 @@ def test_the_tabs_lead_to_status_and_usage():
     shown = _shown().press("tab")
     assert "cost $1.25" in shown.text
     assert "fix the login page" in shown.press("tab").text
-    assert "colour is an unknown setting" in shown.text
+    assert "color is an unknown setting" in shown.text

@@ -179,7 +179,7 @@ def test_login_is_offered_where_it_is_needed_and_logout_needs_a_yes():
 
 def test_a_server_shows_its_tools_their_cost_and_what_it_wrote():
     text = Showing(mcp_view(_SERVERS)).press("enter").text
-    for part in ("2 tools, 600 tokens in every request", "read  420 tokens reads only", "destroys", "ready"):
+    for part in ("2 tools, 600 tokens in every request", "read  420 tokens read-only", "destroys", "ready"):
         assert part in text
     assert "no such program" in Showing(mcp_view(_SERVERS)).press("down", "down", "enter").text
 
@@ -287,7 +287,7 @@ def test_a_locked_skill_stays_as_it_is():
     assert shown.closed is None
 
 
-def test_installed_plugins_are_toggled_favoured_updated_and_removed():
+def test_installed_plugins_are_toggled_favored_updated_and_removed():
     asked: list[Any] = []
     Showing(plugins_view(_PLUGINS, do=asked.append)).press("end", "space", "f", "u", "d", "y")
     assert asked == [
@@ -298,7 +298,7 @@ def test_installed_plugins_are_toggled_favoured_updated_and_removed():
     ]
 
 
-def test_a_plugin_of_the_organisation_cannot_be_turned_off():
+def test_a_plugin_of_the_organization_cannot_be_turned_off():
     asked: list[Any] = []
     Showing(plugins_view(_PLUGINS, do=asked.append)).press("space", "d", "y")
     assert asked == []

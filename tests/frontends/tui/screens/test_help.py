@@ -52,7 +52,7 @@ def test_hidden_commands_are_not_shown_and_custom_ones_are_grouped_by_source():
     shown = _help().press("tab")
     assert "secret" not in shown.text
     custom = shown.press("tab").text
-    assert custom.index("Of this project") < custom.index("/deploy") < custom.index("Of MCP servers")
+    assert custom.index("Project") < custom.index("/deploy") < custom.index("MCP servers")
 
 
 def test_the_keys_shown_are_those_that_count():

@@ -133,7 +133,7 @@ def test_an_empty_window_is_no_trouble():
 
 def test_a_cost_without_a_price_is_not_called_nothing():
     text = Showing(usage_view(_USAGE)).text
-    assert "$1.25 and models without a known price" in text
+    assert "$1.25 plus models without a known price" in text
     assert "unknown price" in Showing(usage_view(UsageFacts(session=(_LOCAL,)))).text
     assert "$0.00" in Showing(usage_view(UsageFacts())).text
 

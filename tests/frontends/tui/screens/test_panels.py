@@ -55,13 +55,13 @@ def test_a_sandbox_that_cannot_stand_can_only_be_turned_off():
 def test_a_locked_sandbox_stays():
     asked: list[Any] = []
     shown = Showing(
-        sandbox_view(SandboxFacts(mode="auto", locked="Set by your organisation."), do=asked.append)
+        sandbox_view(SandboxFacts(mode="auto", locked="Managed by your organization."), do=asked.append)
     )
     shown.press("down", "enter", "tab", "enter")
     assert asked == []
 
 
-def test_a_goal_is_set_and_the_work_towards_it_begins():
+def test_a_goal_is_set_and_the_work_toward_it_begins():
     shown = Showing(goal_view(Goal())).press("enter").type("it works").press("enter")
     assert shown.value == SetGoal("it works")
 
@@ -78,7 +78,7 @@ def test_a_goal_is_looked_at_and_ended():
 
 def test_a_sandbox_that_was_chosen_for_the_next_start_says_so():
     facts = SandboxFacts(mode="auto", now="off")
-    assert "This session began with: off." in Showing(sandbox_view(facts)).text
+    assert "This session started with: off." in Showing(sandbox_view(facts)).text
     assert "This session" not in Showing(sandbox_view(SandboxFacts(mode="off", now="off"))).text
 
 

@@ -78,7 +78,7 @@ def test_a_rule_is_removed_after_a_yes():
     assert shown.press("down", "down").selected.startswith("Edit")
 
 
-def test_a_rule_of_the_organisation_cannot_be_removed():
+def test_a_rule_of_the_organization_cannot_be_removed():
     asked: list[Any] = []
     shown = _shown(asked).press("down", "down", "d", "y")
     assert asked == []

@@ -50,7 +50,7 @@ def test_files_and_conversation_are_restored_together_or_apart():
 
 def test_without_changed_files_only_the_conversation_is_offered():
     shown = Showing(_view(changes=_CHANGES)).press("enter")
-    assert "no file versions were kept" in shown.text
+    assert "no file versions were saved" in shown.text
     assert "restore the files" not in shown.text
     assert shown.press("enter").value == Rewind(uuid="c", what="conversation")
 
@@ -59,15 +59,15 @@ def test_a_summary_takes_a_word_on_what_to_keep():
     shown = (
         Showing(_view(changes=_CHANGES)).press("enter", "down", "enter").type("keep the plan").press("enter")
     )
-    assert shown.value == Rewind(uuid="c", what="summarise_from", instructions="keep the plan")
+    assert shown.value == Rewind(uuid="c", what="summarize_from", instructions="keep the plan")
     shown = Showing(_view(changes=_CHANGES)).press("enter", "down", "down", "enter", "enter")
-    assert shown.value == Rewind(uuid="c", what="summarise_up_to")
+    assert shown.value == Rewind(uuid="c", what="summarize_up_to")
 
 
 def test_choices_appear_when_the_files_have_been_looked_at():
     view = _view()
     shown = Showing(view).press("enter")
-    assert "looking at the files" in shown.text
+    assert "checking the files" in shown.text
     view.measured("c", Rewound(files_changed=("/x",), insertions=1))
     assert "restore the files and the conversation" in shown.text
     assert "1 file changed since: +0 −1" in shown.text
@@ -81,10 +81,10 @@ def test_escape_goes_one_step_back_each_time():
 
 def test_links_that_would_be_left_alone_are_named():
     shown = Showing(_view(changes=_CHANGES)).press("K", "enter")
-    assert "left alone, a link now: /app/link" in shown.text
+    assert "skipped, now a link: /app/link" in shown.text
 
 
 def test_nothing_to_go_back_to_is_said():
     shown = Showing(RewindView([], now=_NOW)).press("enter", "up", "down")
-    assert "nothing has been asked yet" in shown.text
+    assert "no prompts yet" in shown.text
     assert shown.press("escape").value is None

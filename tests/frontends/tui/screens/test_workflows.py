@@ -163,7 +163,7 @@ def test_what_happens_meanwhile_is_shown_where_the_user_is():
     done = tuple(msgspec.structs.replace(each, state="done") for each in _AGENTS)
     browser.sheet.show(BrowserData(runs=(msgspec.structs.replace(_RUN, agents=done, state="completed"),)))
     assert "✓ completed" in shown.text
-    assert "At work" not in shown.text
+    assert "Running" not in shown.text
     assert browser.sheet.refresh == 1.0
 
 
@@ -239,7 +239,7 @@ def test_an_agent_that_is_done_cannot_be_stopped():
 def test_a_failed_agent_is_done_again_at_once_or_with_its_run_once_that_is_over():
     asked: list[Any] = []
     shown = _shown(asked=asked).press("enter", "right", "down")
-    assert "read the docs" in shown.text and "do it again" in shown.text
+    assert "read the docs" in shown.text and "run again" in shown.text
     shown.press("r")
     assert asked == [DirectAgent(_RUN.run_id, 3, "restart")]
     _shown(asked=asked, opened=_OVER.run_id).press("right", "r")
@@ -268,7 +268,7 @@ def test_saving_over_a_file_asks_once_more():
         return f"/p/{name}.js" if scope == "project" else ""
 
     shown = _shown(asked=asked, taken=taken).press("enter", "right", "s", "enter", "enter")
-    assert "/p/review-all.js is there already. Replace it?" in shown.text
+    assert "/p/review-all.js already exists. Replace it?" in shown.text
     assert "read the lexer" not in shown.text
     shown.press("n")
     assert asked == []
@@ -280,7 +280,7 @@ def test_saving_over_a_file_asks_once_more():
 def test_a_name_that_cannot_be_one_is_refused_at_once(name: str):
     asked: list[Any] = []
     shown = _shown(asked=asked).press("s", *["backspace"] * len("review-all")).type(name).press("enter")
-    assert "a name begins with a letter or digit" in shown.text
+    assert "use letters, digits" in shown.text
     assert asked == []
 
 
@@ -326,7 +326,7 @@ def test_the_conversation_of_an_agent_is_opened():
 def test_an_agent_that_has_not_begun_has_no_conversation():
     shown = _shown().press("enter", "down", "down", "right", "t")
     assert shown.closed is None
-    assert "its conversation" not in shown.text
+    assert "open its conversation" not in shown.text
 
 
 def test_without_runs_it_says_how_to_begin_and_lists_what_is_saved():
@@ -334,7 +334,7 @@ def test_without_runs_it_says_how_to_begin_and_lists_what_is_saved():
     assert "No workflow has run in this session." in shown.text
     assert shown.selected.startswith("· /audit project")
     assert shown.press("enter").value == RunCommand("/audit")
-    assert "write one to .claude/workflows" in _shown(BrowserData()).text
+    assert "add one in .claude/workflows" in _shown(BrowserData()).text
 
 
 def test_the_script_of_a_saved_workflow_opens_in_the_editor():

@@ -57,14 +57,14 @@ def test_tabs_stop_at_multiples():
     assert expand_tabs("ab\tc\n\td", tab=4) == "ab  c\n    d"
 
 
-def test_colours_of_output_are_kept_and_other_sequences_are_not():
+def test_colors_of_output_are_kept_and_other_sequences_are_not():
     assert from_ansi("\x1b[31mred \x1b[1mbold\x1b[0m\x1b[2J end\nnext") == [
         (Span("red ", Style(color="ansi.1")), Span("bold", Style(color="ansi.1", bold=True)), Span(" end")),
         (Span("next"),),
     ]
 
 
-def test_every_way_to_write_a_colour_is_read():
+def test_every_way_to_write_a_color_is_read():
     said = "\x1b[38;5;208ma\x1b[38;2;1;2;3mb\x1b[38:2::255:0:16mc\x1b[39;104md\x1b[49;91me\x1b[me"
     assert from_ansi(said)[0] == (
         Span("a", Style(color="ansi.208")),
@@ -76,7 +76,7 @@ def test_every_way_to_write_a_colour_is_read():
     )
 
 
-def test_colours_go_on_in_the_next_line_and_progress_is_overwritten():
+def test_colors_go_on_in_the_next_line_and_progress_is_overwritten():
     lines = from_ansi("\x1b[32mone\r\ntwo\x1b[0m 1%\r100%\tok")
     assert lines == [(Span("one", Style(color="ansi.2")),), (Span("100%    ok"),)]
 

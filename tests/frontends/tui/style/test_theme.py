@@ -51,7 +51,7 @@ def test_links_can_be_forced_and_are_kept_from_old_terminals():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_theme_has_every_name_and_only_real_colours(name: str):
+def test_every_theme_has_every_name_and_only_real_colors(name: str):
     colors = palette(name)
     assert set(colors) == set(palette("dark"))
     for depth in ColorDepth:
@@ -101,7 +101,7 @@ def test_auto_follows_the_background():
     assert background_of_environment({"COLORFGBG": "15;default"}) is None
 
 
-def test_own_theme_changes_some_colours_of_its_base():
+def test_own_theme_changes_some_colors_of_its_base():
     data = {"base": "light", "overrides": {"accent": "#102030", "error": "nonsense", "text": "ansi.4"}}
     theme = make_theme("mine", depth=ColorDepth.TRUE, custom=data)
     assert (theme.is_dark, theme.color_code("accent"), theme.color_code("text")) == (
@@ -112,7 +112,7 @@ def test_own_theme_changes_some_colours_of_its_base():
     assert theme.color_code("error") == make_theme("light", depth=ColorDepth.TRUE).color_code("error")
 
 
-def test_colours_are_brought_to_the_depth_of_the_terminal():
+def test_colors_are_brought_to_the_depth_of_the_terminal():
     assert code("#ff0000", ColorDepth.TRUE) == "38;2;255;0;0"
     assert code("#ff0000", ColorDepth.INDEXED) == "38;5;196"
     assert code("#ff0000", ColorDepth.BASIC, background=True) in ("41", "101")
@@ -125,7 +125,7 @@ def test_colours_are_brought_to_the_depth_of_the_terminal():
     assert nearest_indexed((8, 8, 8)) == 232
 
 
-def test_sixteen_colours_are_taken_from_the_users_own_scheme():
+def test_sixteen_colors_are_taken_from_the_users_own_scheme():
     assert make_theme("dark", depth=ColorDepth.BASIC).color_code("error") == "91"
 
 
@@ -154,12 +154,12 @@ def test_links_open_and_close_around_their_text_and_cannot_be_broken_out_of():
     assert _painted((Span("a", link),), theme=make_theme("dark", depth=ColorDepth.TRUE)) == "a"
 
 
-def test_without_colours_attributes_remain():
+def test_without_colors_attributes_remain():
     styled = (Span("a", Style(color="error", background="added", bold=True)),)
     assert _painted(styled, theme=make_theme("dark", depth=ColorDepth.NONE)) == "\x1b[1ma\x1b[m"
 
 
-def test_one_name_means_another_colour_behind_text():
+def test_one_name_means_another_color_behind_text():
     theme = make_theme("dark", depth=ColorDepth.TRUE)
     assert theme.color_code("added").startswith("38;2;") and theme.background_code("added") == "48;2;29;59;38"
     assert theme.background_code("selection").startswith("48;2;")
@@ -181,7 +181,7 @@ def test_right_to_left_text_does_not_move_what_stands_beside_it():
     assert brush.paint((Span("a"), Span("日本"))) == "a日本"
 
 
-def test_code_may_go_without_colours():
+def test_code_may_go_without_colors():
     theme = make_theme("dark", depth=ColorDepth.TRUE)
     assert theme.color_code("code.keyword") and not theme.without_syntax.color_code("code.keyword")
     assert theme.without_syntax.color_code("heading") == theme.color_code("heading")

@@ -6,15 +6,15 @@ export const meta = {
     { title: 'Plan', detail: 'split the question into angles' },
     { title: 'Search', detail: 'one agent for each angle' },
     { title: 'Read', detail: 'one agent for each source' },
-    { title: 'Verify', detail: 'independent sceptics for each claim' },
+    { title: 'Verify', detail: 'independent skeptics for each claim' },
     { title: 'Report' },
   ],
 }
 
 const DEPTHS = {
-  quick: { angles: 3, sources: 6, claims: 10, sceptics: 2 },
-  normal: { angles: 5, sources: 14, claims: 25, sceptics: 3 },
-  deep: { angles: 8, sources: 30, claims: 60, sceptics: 3 },
+  quick: { angles: 3, sources: 6, claims: 10, skeptics: 2 },
+  normal: { angles: 5, sources: 14, claims: 25, skeptics: 3 },
+  deep: { angles: 8, sources: 30, claims: 60, skeptics: 3 },
 }
 const LENSES = [
   'Open the source and see whether it really says this, and whether it is in a position to know.',
@@ -71,17 +71,17 @@ const claims = unique(interleaved(drawn), each => each.claim.toLowerCase()).slic
 log(`${claims.length} claims to verify`)
 
 phase('Verify')
-const majority = Math.floor(size.sceptics / 2) + 1
+const majority = Math.floor(size.skeptics / 2) + 1
 const verdicts = await parallel(claims.map(item => async () => {
-  const votes = await parallel(LENSES.slice(0, size.sceptics).map((lens, index) => () => agent(
+  const votes = await parallel(LENSES.slice(0, size.skeptics).map((lens, index) => () => agent(
     `Try to refute this claim: ${item.claim}\nIt was drawn from ${item.url}: "${item.quote}"\n\n${lens} ` +
       `Say confirmed only if you have checked it yourself; if you are in doubt or cannot check it, say so. ${CARE}`,
     {
-      label: `sceptic ${index + 1}: ${item.claim.slice(0, 60)}`,
+      label: `skeptic ${index + 1}: ${item.claim.slice(0, 60)}`,
       schema: shape({ verdict: { enum: ['confirmed', 'refuted', 'unclear'] }, reason: text }),
     },
   )))
-  // A sceptic that failed has confirmed nothing.
+  // A skeptic that failed has confirmed nothing.
   const confirmed = votes.filter(vote => vote?.verdict === 'confirmed').length
   return { ...item, holds: confirmed >= majority, reasons: votes.filter(Boolean).map(vote => vote.reason) }
 }))

@@ -2,7 +2,7 @@
 
 const SEQUENCES = new RegExp(
   [
-    "\\u001b\\[[0-?]*[ -/]*[@-~]", // colours, cursor
+    "\\u001b\\[[0-?]*[ -/]*[@-~]", // colors, cursor
     "[\\u001b]\\][^\\u0007\\u001b]*(?:\\u0007|\\u001b\\\\|$)", // titles, links
     "\\u001b[PX^_][^\\u001b]*(?:\\u001b\\\\|$)", // strings for the terminal itself
     "\\u009b[0-?]*[ -/]*[@-~]",
@@ -35,7 +35,7 @@ function cut(text) {
   return text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}\n(${text.length - MOST_TEXT} more characters)`;
 }
 
-/** Text in parts: plain, emphasised, code, and links. */
+/** Text in parts: plain, emphasized, code, and links. */
 export function segments(text) {
   const parts = [];
   const pieces = clean(text).split(/^[ \t]*```[^\n]*$\n?/m);

@@ -55,7 +55,7 @@ class ChatActions:
         try:
             await asyncio.to_thread(add_line, path, note)
         except ValueError as error:
-            self._tell(f"Nothing was kept: {error}.", "warning")
+            self._tell(f"Not saved: {error}.", "warning")
             return
         except OSError as error:
             self._tell(f"can't write {short_path(path, cwd)}: {error.strerror}", "error")
@@ -121,7 +121,7 @@ class ChatActions:
         try:
             await self._input.refresh_files()
         except OSError as error:
-            self._tell(f"The files of this folder cannot be listed: {error.strerror}", "warning")
+            self._tell(f"can't list the files in this folder: {error.strerror}", "warning")
         self._app.redraw()
 
     async def stop_jobs(self) -> None:
@@ -131,12 +131,12 @@ class ChatActions:
         for task in running:
             await workspace.tasks.stop(task.id)
         if not running:
-            self._flash(Notice(key="jobs", text="nothing runs in the background"))
+            self._flash(Notice(key="jobs", text="nothing is running in the background"))
 
     def move_calls_to_background(self) -> None:
         """Move what the conversation waits for to the background."""
         if not self._talk.server.runtime.features.move_to_background():
-            self._flash(Notice(key="move", text="nothing that runs now can move to the background"))
+            self._flash(Notice(key="move", text="nothing that is running can move to the background"))
 
     async def _ask(self, dialog: "Confirm") -> str | None:
         picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)

@@ -277,7 +277,7 @@ class TerminalChannel:
 
     def _withdraw_answer(self) -> None:
         self._live.drop_text()
-        self._notice("That answer broke off and is asked for again.", "notice")
+        self._notice("The answer was cut off. Trying again.", "notice")
 
     def _show_answer(self, event: AssistantReplied) -> None:
         live, width = self._live, self._width()

@@ -206,7 +206,7 @@ class Chat:
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
         if not self._queue and outcome.reason not in ("command", "aborted_streaming", "aborted_tools"):
-            self._parts.notifier.tell("bridle waits for you")
+            self._parts.notifier.tell("bridle is waiting for you")
             self._idle.begin()
         warns = not is_on(self._talk.env, "DISABLE_COST_WARNINGS")
         if warns and outcome.total_cost_usd >= self._acknowledged_usd + _COST_STEP_USD:
@@ -372,7 +372,7 @@ class Chat:
 
     def _start_shell(self, command: str) -> None:
         if not self._shell.start(command):
-            text = f"one command at a time; {self._footer.cancel_key} stops the other"
+            text = f"a command is already running; {self._footer.cancel_key} stops it"
             self.flash(Notice(key="shell", text=text, level="warning", priority="high"))
 
     async def _open_transcript(self) -> None:
@@ -395,11 +395,11 @@ class Chat:
         now = session.state.thinking
         is_off = now is not None and now.mode == "disabled"
         session.swap(thinking=None if is_off else Thinking("disabled"))
-        text = f"thinking is {'on' if is_off else 'off'} from the next prompt on"
+        text = f"thinking is {'on' if is_off else 'off'} from the next prompt"
         self.flash(Notice(key="thinking", text=text, priority="immediate"))
 
     def _notify_idle(self) -> None:
-        message = "bridle waits for your next prompt."
+        message = "bridle is waiting for your next prompt."
         from bridle.types.hooks.events import Notification
 
         self._talk.server.runtime.hooks.notify(Notification(message=message, kind="idle_prompt"))

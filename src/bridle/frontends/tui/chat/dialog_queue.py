@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # A start asks nothing: each dialog is imported with the first question of its kind.
 
-_GONE = "The question was taken away before it was answered."
-_UNANSWERED = "No one answered in time. Continue with your best judgement, and say what you assumed."
+_GONE = "The question was withdrawn before it was answered."
+_UNANSWERED = "No one answered in time. Continue with your best judgment, and say what you assumed."
 _URGENT, _USUAL = 2, 1
 
 
@@ -98,7 +98,7 @@ class DialogQueue:
         from bridle.frontends.tui.dialogs.call_preview import read_subject
         from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
 
-        self._notifier.tell(f"Your approval is needed for {question.tool}")
+        self._notifier.tell(f"{question.tool} needs your approval")
         asked = question
         preferences = await asyncio.to_thread(global_config, self._env)
         explainable = preferences.permission_explainer_enabled is not False
@@ -129,10 +129,10 @@ class DialogQueue:
         try:
             given = json.loads(await self._edit(text, suffix=".json"))
         except (BridleError, json.JSONDecodeError) as error:
-            self._tell(f"The input stays as it was: {error}")
+            self._tell(f"The input is unchanged: {error}")
             return question
         if not isinstance(given, dict):
-            self._tell("The input stays as it was: it must be a JSON object.")
+            self._tell("The input is unchanged: it must be a JSON object.")
             return question
         return _changed(question, given)
 
@@ -141,7 +141,7 @@ class DialogQueue:
         try:
             changed = await self._edit(script, suffix=".js")
         except BridleError as error:
-            self._tell(f"The script stays as it was: {error}")
+            self._tell(f"The script is unchanged: {error}")
             return question
         return _changed(question, {**question.input, "script": changed})
 
@@ -149,7 +149,7 @@ class DialogQueue:
         from bridle.features.plan_mode.answers import answer_plan
         from bridle.frontends.tui.dialogs.plan import PlanDialog
 
-        self._notifier.tell("A plan waits for your approval")
+        self._notifier.tell("A plan is waiting for your approval")
         while True:
             modes = self._modes()
             may_bypass = "bypassPermissions" in modes
@@ -180,7 +180,7 @@ class DialogQueue:
     async def _choice(self, question: ChoiceQuestion) -> Answer:
         from bridle.frontends.tui.dialogs.questions import AnswerTimeout, QuestionsDialog
 
-        self._notifier.tell("A question waits for you")
+        self._notifier.tell("A question is waiting for you")
         patience = None if self._patience is None else AnswerTimeout(*self._patience)
         dialog = QuestionsDialog(question, patience=patience)
         opened = self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.arm)
@@ -194,7 +194,7 @@ class DialogQueue:
     async def _network(self, question: NetworkQuestion) -> Answer:
         from bridle.frontends.tui.dialogs.consent import reach_host
 
-        self._notifier.tell(f"A command wants to reach {question.host}")
+        self._notifier.tell(f"A command wants to connect to {question.host}")
         dialog = reach_host(question)
         reply = await self._app.open(dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
         session, always = question.suggestions
@@ -207,12 +207,12 @@ class DialogQueue:
                 return Permitted(updates=(always,))
             case _:
                 said = "" if reply is None else reply.text.strip()
-                return Refused(message=said or f"The user does not want {question.host} to be reached.")
+                return Refused(message=said or f"The user did not allow a connection to {question.host}.")
 
     async def _elicitation(self, question: ElicitationQuestion) -> Answer:
         from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
 
-        self._notifier.tell(f"{question.server} asks you something")
+        self._notifier.tell(f"{question.server} has a question for you")
         if question.mode == "form":
             form = FormDialog(question)
             reply = await self._app.open(form, priority=_USUAL, guard=GUARD_SECONDS, on_armed=form.arm)
@@ -231,7 +231,7 @@ class DialogQueue:
 
     async def _browse(self, url: str) -> None:
         if not url.startswith(("https://", "http://")):
-            self._tell(f"{url} is no web address and was not opened.")
+            self._tell(f"{url} is not a web address and was not opened.")
             return
         opener = "open" if sys.platform == "darwin" else "xdg-open"
         try:
@@ -245,7 +245,7 @@ class DialogQueue:
                 start_new_session=True,
             )
         except OSError:
-            self._tell(f"Open this page yourself: {url}")
+            self._tell(f"Open this page in a browser: {url}")
             return
         await process.wait()
 

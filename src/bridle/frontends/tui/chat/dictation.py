@@ -62,8 +62,8 @@ class Dictation:
             end = "release to finish" if self._voice.mode == "hold" else "tap again to finish"
             return [(Span(f"● listening {self._recording.seconds:.1f} s, {end}, esc to discard"),)]
         if self._is_starting:
-            return [(Span("● the microphone starts", MUTED),)]
-        return [(Span("writing down what you said", MUTED),)] if self._is_writing else []
+            return [(Span("● starting the microphone", MUTED),)]
+        return [(Span("transcribing…", MUTED),)] if self._is_writing else []
 
     def _press_at_rest(self, key: Key) -> bool:
         if self._is_writing:

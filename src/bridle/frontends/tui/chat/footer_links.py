@@ -72,12 +72,12 @@ class FooterLinks:
 def _compiled(rule: FooterLink, warn: Callable[[str], None]) -> re.Pattern[str] | None:
     """The pattern, with names of groups as Python writes them."""
     if _ORIGIN.match(rule.url) is None:
-        warn(f"footerLinksRegexes: {rule.url!r} must begin with a whole address that has no placeholders.")
+        warn(f"footerLinksRegexes: {rule.url!r} must start with a complete address that has no placeholders.")
         return None
     try:
         return re.compile(_NAMED_GROUP.sub("(?P<", rule.pattern))
     except (re.error, RecursionError, OverflowError) as error:
-        warn(f"footerLinksRegexes: {rule.pattern!r} is no pattern: {error}.")
+        warn(f"footerLinksRegexes: {rule.pattern!r} is not a valid pattern: {error}.")
         return None
 
 

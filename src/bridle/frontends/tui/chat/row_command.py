@@ -41,7 +41,7 @@ async def ask_for_rows(command: str, facts: Mapping[str, Any], *, env: Mapping[s
     except OSError as error:
         raise RowCommandError(str(error.strerror)) from error
     except ValueError as error:
-        raise RowCommandError("the command has a character that no command can have") from error
+        raise RowCommandError("the command contains a null byte") from error
     said = bytearray()
     try:
         async with asyncio.timeout(_SECONDS):

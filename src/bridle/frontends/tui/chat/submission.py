@@ -95,7 +95,7 @@ async def run_shell(command: str, talk: SessionLink, live: TurnView, own_calls: 
     finally:
         own_calls.discard(call_id)
     if isinstance(settled, DeferredCall):
-        live.finish_call(call_id, "denied", content="a hook put it off", data=None, seconds=0.0)
+        live.finish_call(call_id, "denied", content="deferred by a hook", data=None, seconds=0.0)
         return
     output = settled.output
     live.finish_call(
@@ -142,7 +142,7 @@ async def _alone() -> bool:
 
 
 def _record(talk: SessionLink, command: str, out: str, err: str, *, responds: bool) -> None:
-    """Put the command and its output into the conversation, in the form that other readers recognise."""
+    """Put the command and its output into the conversation, in the form that other readers recognize."""
     typed = f"<bash-input>{command}</bash-input>"
     talk.server.submit(Prompt(content=typed, origin=TYPED, query=False, verbatim=True))
     said = f"<bash-stdout>{out}</bash-stdout><bash-stderr>{err}</bash-stderr>"

@@ -282,7 +282,7 @@ class TurnView:
         return [cells.truncate((Span(f"    {key} to run in the background", MUTED),), width)]
 
     def _parts(self) -> list[_Text | _Said | Call | CallGroup]:
-        """Items in order, with neighbours that only look at things put together."""
+        """Items in order, with neighbors that only look at things put together."""
         parts: list[_Text | _Said | Call | CallGroup] = []
         calls: list[Call] = []
         for item in (*self._items, None):

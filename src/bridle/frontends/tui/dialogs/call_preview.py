@@ -34,7 +34,7 @@ _TITLES: Mapping[Kind, str] = {
     "plan_start": "Enter plan mode",
     "workflow": "Run a workflow",
 }
-_PLAN_START = "The model reads and writes a plan first. Nothing is changed until you agree to it."
+_PLAN_START = "The model explores and writes a plan first. Nothing changes until you approve it."
 _DOUBTS: Mapping[str, Style] = {
     "ask": Style(color="warning", bold=True),
     "deny": Style(color="error", bold=True, underline=True),
@@ -151,7 +151,7 @@ def _command(given: Mapping[str, Any], parts: Sequence[PartDecision], width: int
 
 
 def _marked(command: str, parts: Sequence[PartDecision]) -> list[Line]:
-    """The command with the parts that gave rise to a doubt in a colour that says so."""
+    """The command with the parts that gave rise to a doubt in a color that says so."""
     spans: list[Span] = []
     at = 0
     for part in parts:

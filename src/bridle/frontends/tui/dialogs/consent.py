@@ -98,7 +98,7 @@ def approve_server(
 
     choices = (
         Choice(value="yes", label="Yes, now and in later sessions"),
-        Choice(value="all", label="Yes, and all other servers of this project"),
+        Choice(value="all", label="Yes, and all other servers in this project"),
         Choice(value="no", label="No"),
     )
     return Confirm(f"Start the MCP server {one_line(name)}?", body, choices, cancel="no", start=2)

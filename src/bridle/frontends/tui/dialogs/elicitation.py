@@ -105,7 +105,7 @@ class FormDialog:
         if self._problem:
             rows += paragraph(self._problem, width, style("error"))
         rows += self._buttons()
-        hint = "tab for the next field · esc to decline" if self.armed else "one moment…"
+        hint = "tab for the next field · esc to decline" if self.armed else "just a moment…"
         rows += wrap((Span(hint, MUTED),), max(width, 1))
         return Frame([cells.cut(row, width) for row in rows], cursor)
 
@@ -181,7 +181,7 @@ def open_page(question: ElicitationQuestion) -> Confirm:
         return [*_message(question, width), *address]
 
     choices = (
-        Choice(value="accept", label="Open it in the browser"),
+        Choice(value="accept", label="Open in the browser"),
         Choice(value="decline", label="No"),
     )
     return Confirm(

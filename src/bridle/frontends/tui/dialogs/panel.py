@@ -72,7 +72,7 @@ class Panel:
         return [*body[self._first : last], cells.truncate((Span(where, style("warning")),), width)]
 
     def _foot(self, width: int, hints: Sequence[str]) -> list[Line]:
-        return [(), *_packed(hints if self.armed else ("one moment…",), width)]
+        return [(), *_packed(hints if self.armed else ("just a moment…",), width)]
 
 
 def _current_row(menu: Sequence[Line]) -> int:

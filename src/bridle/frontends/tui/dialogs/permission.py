@@ -232,7 +232,7 @@ class PermissionDialog:
         """Where a rule is kept, and what is wrong with it."""
         rows: list[Line] = []
         if self._question.elsewhere:
-            also = f"also open in {one_line(self._question.elsewhere)}"
+            also = f"also shown in {one_line(self._question.elsewhere)}"
             rows += [(), *paragraph(also, width, style("info"))]
         if self.panel.menu.current.value == "always":
             where = f"save to {_PLACES[self._to]} · {self._place_key}: change location"

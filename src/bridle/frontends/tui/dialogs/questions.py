@@ -15,7 +15,7 @@ from bridle.frontends.tui.terminal.keys import Key
 from bridle.types.question import ChoiceQuestion, Chosen, Refused
 
 T = TypeVar("T")
-_DECLINED = "they want to discuss it first"
+_DECLINED = "they want to discuss this first"
 _BAR = "│ "
 _TICK = BoundKey(("confirm:toggle",), always="space")
 

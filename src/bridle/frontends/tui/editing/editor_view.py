@@ -17,7 +17,7 @@ class PromptStyle(Struct, frozen=True):
 
     prompt: str = "❯ "
     prompt_style: Style = PLAIN
-    """In the colour of the mode."""
+    """In the color of the mode."""
     text_style: Style = PLAIN
     placeholder: str = ""
     """What an empty prompt says."""
@@ -25,7 +25,7 @@ class PromptStyle(Struct, frozen=True):
     """What accepting the suggestion would add behind the cursor."""
     most_rows: int = 12
     faults: Sequence[tuple[int, int]] = ()
-    """Where words stand that are spelt wrong."""
+    """Where words stand that are spelled wrong."""
     fault_style: Style = PLAIN
 
 
@@ -49,7 +49,7 @@ def render(editor: Editor, columns: int, look: PromptStyle) -> tuple[list[Line],
 
 
 def _marked(shown: str, start: int, look: PromptStyle) -> Line:
-    """A row of the prompt, with words that are spelt wrong in their style."""
+    """A row of the prompt, with words that are spelled wrong in their style."""
     spans: list[Span] = []
     at = 0
     for fault in look.faults:

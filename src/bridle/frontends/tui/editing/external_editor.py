@@ -37,7 +37,7 @@ async def edit_outside(
         with lent:
             code = await asyncio.to_thread(_run, [*command, path], env)
         if code != 0:
-            raise BridleError(f"{command[0]} ended with {code}; the prompt is as it was.")
+            raise BridleError(f"{command[0]} exited with {code}; the prompt is unchanged.")
         return _read(path, command[0])
 
 
@@ -46,7 +46,7 @@ def with_answer(text: str, answer: str) -> str:
     lines = answer.strip().splitlines()
     if not lines:
         return text
-    cut = ["# … (earlier lines are left out)"] if len(lines) > _MOST_LINES else []
+    cut = ["# … (earlier lines omitted)"] if len(lines) > _MOST_LINES else []
     said = [f"# {line}".rstrip() for line in lines[-_MOST_LINES:]]
     return "\n".join([_ABOVE, *cut, *said, _BELOW, "", text])
 
@@ -75,7 +75,7 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
     for name in _FALLBACKS:
         if (found := find_program(name, env)) is not None:
             return [found]
-    raise BridleError("No editor was found; set $VISUAL or $EDITOR.")
+    raise BridleError("No editor found; set $VISUAL or $EDITOR.")
 
 
 def _located(program: str, env: Mapping[str, str]) -> str:

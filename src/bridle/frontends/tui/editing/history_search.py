@@ -63,7 +63,7 @@ def _list(
 
 
 def _marked(text: str, query: str, *, is_chosen: bool) -> Line:
-    """The text with what was searched for in the accent colour."""
+    """The text with what was searched for in the accent color."""
     base = style(bold=is_chosen)
     place = text.casefold().find(query.casefold()) if query and len(text.casefold()) == len(text) else -1
     if place < 0:

@@ -38,8 +38,8 @@ async def from_clipboard(env: Mapping[str, str]) -> tuple[str, bytes]:
         if (kind := media_type(data)) is not None:
             return kind, data
     if not is_readable:
-        raise BridleError("No program here reads images from the clipboard; install wl-clipboard or xclip.")
-    raise BridleError("There is no image on the clipboard.")
+        raise BridleError("Can't read images from the clipboard; install wl-clipboard or xclip.")
+    raise BridleError("No image on the clipboard.")
 
 
 def dropped_image(text: str, cwd: str) -> tuple[str, bytes] | None:

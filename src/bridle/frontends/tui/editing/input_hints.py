@@ -13,7 +13,7 @@ SESSION_COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", 
 
 
 def prompt_look(input: InputArea, placeholder: str) -> PromptStyle:
-    """The prompt in the colour of what it will do; it points the other way in vim's normal mode."""
+    """The prompt in the color of what it will do; it points the other way in vim's normal mode."""
     is_special = input.mode in _COLORS
     is_normal = input.vim is not None and input.vim.mode != "INSERT"
     return PromptStyle(
@@ -25,7 +25,7 @@ def prompt_look(input: InputArea, placeholder: str) -> PromptStyle:
 
 
 def edge_of(input: InputArea, mode: str, color: str | None = None) -> str:
-    """The colour of the lines around the input: what is typed, the mode, or the session's own."""
+    """The color of the lines around the input: what is typed, the mode, or the session's own."""
     usual = f"agent.{color}" if color in SESSION_COLORS else "border"
     return _COLORS.get(input.mode) or (usual if mode == "default" else f"mode.{mode}")
 

@@ -74,7 +74,7 @@ class Spelling:
             await self._converse(process)
         except (TimeoutError, ConnectionError, EOFError, ValueError):
             self._warn(
-                f"spellcheck: {os.path.basename(command[0])} does not answer; spelling is not checked."
+                f"spellcheck: {os.path.basename(command[0])} is not responding; spelling is not checked."
             )
         finally:
             if process.returncode is None:
@@ -119,7 +119,7 @@ class Spelling:
 
 
 def color_of(text: str) -> str:
-    """A colour as the setting writes it; that of errors where it is none."""
+    """A color as the setting writes it; that of errors where it is none."""
     wanted = text.strip().lower().removeprefix("ansi:")
     if wanted.replace("bright", "").strip("_- ") in _NAMED:
         number = _NAMED.index(wanted.replace("bright", "").strip("_- "))

@@ -119,7 +119,7 @@ def parse_chord(text: str) -> Chord:
     """
     keys = text.split()
     if not keys:
-        raise ValueError("no key is named")
+        raise ValueError("no key is given")
     if len(keys) > _LONGEST_CHORD:
         raise ValueError(f"more than {_LONGEST_CHORD} keys in a row")
     return tuple(map(_parse_key, keys))
@@ -134,7 +134,7 @@ def _parse_key(text: str) -> str:
     *held, name = _parts(text)
     unknown = [part for part in held if part.lower() not in _MODIFIERS]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no modifier; use ctrl, alt, shift or cmd")
+        raise ValueError(f"{unknown[0]!r} is not a modifier; use ctrl, alt, shift or cmd")
     down = {_MODIFIERS[part.lower()] for part in held}
     if len(name) == 1:
         if name.isupper() and not held:
@@ -143,7 +143,7 @@ def _parse_key(text: str) -> str:
     else:
         name = _ALIASES.get(name.lower(), name.lower())
         if name not in _NAMES and len(name) != 1:
-            raise ValueError(f"{name!r} is no key")
+            raise ValueError(f"{name!r} is not a key")
     return "+".join([*(part for part in _ORDER if part in down), name])
 
 

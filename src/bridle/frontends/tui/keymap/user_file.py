@@ -68,7 +68,7 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
         broken = Problem(file=path, line=error.lineno, broken=True, message=f"not valid JSON: {error.msg}.")
         return USUAL, (broken,)
     except (ValueError, RecursionError):
-        message = "it has a number or a nesting beyond all bounds; fix or remove it."
+        message = "a number is too large or the nesting too deep; fix or remove it."
         return USUAL, (Problem(file=path, line=1, broken=True, message=message),)
     return _Reading(path, text).read(data)
 
@@ -131,7 +131,7 @@ class _Reading:
         for context, table in tables.items():
             self._check_chords(context, table)
         if self._unsaid:
-            self._problems.append(Problem(file=self._path, message=f"{self._unsaid} more things are wrong."))
+            self._problems.append(Problem(file=self._path, message=f"{self._unsaid} more problems."))
         return Keymap(tables), self._problems
 
     def _read_block(self, block: object, tables: Mapping[str, dict[Chord, str | None]]) -> None:
@@ -141,7 +141,7 @@ class _Reading:
         context, bindings = block.get("context"), block.get("bindings")
         self._find(str(context))
         if context not in CONTEXTS:
-            self._report(f"there is no context {context!r}; use one of {', '.join(CONTEXTS)}.")
+            self._report(f"unknown context {context!r}; use one of {', '.join(CONTEXTS)}.")
             return
         if not isinstance(bindings, _Pairs):
             self._report(f'the context {context} needs an object "bindings".')
@@ -169,13 +169,13 @@ class _Reading:
             isinstance(action, str) and (action in ACTIONS or action.startswith("command:"))
         ):
             return chord
-        self._report(f"there is no action {action!r}; bridle docs keybindings lists them.")
+        self._report(f"unknown action {action!r}; bridle docs keybindings lists them.")
         return None
 
     def _check_chords(self, context: str, table: Mapping[Chord, str | None]) -> None:
         for chord in _hidden(table):
             self._find(" ".join(chord), anywhere=True)
-            self._report(f"{display(chord)} does nothing in {context}: longer keys begin with it.")
+            self._report(f"{display(chord)} has no effect in {context}: longer shortcuts start with it.")
 
     def _find(self, word: str, *, anywhere: bool = False) -> None:
         """Go to where this word stands next, for the line of the next report."""

@@ -50,7 +50,7 @@ def render_call(call: Call, width: int, *, expanded: bool = False, frame: int = 
 
 
 def group_calls(calls: Sequence[Call]) -> list[Call | CallGroup]:
-    """The calls in order, with neighbours put together that only look, or only keep the task list."""
+    """The calls in order, with neighbors put together that only look, or only keep the task list."""
     grouped: list[Call | CallGroup] = []
     run: list[Call] = []
     for call in (*calls, None):

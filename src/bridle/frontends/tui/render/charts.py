@@ -35,7 +35,7 @@ class Bar(Struct, frozen=True, kw_only=True):
 def context_picture(
     categories: Sequence[WindowPart], window: int, width: int, *, rows: int = 8
 ) -> list[Line]:
-    """The window as a grid of squares, one colour for each category, with a legend beside or below it."""
+    """The window as a grid of squares, one color for each category, with a legend beside or below it."""
     window = max(window, sum(max(0, each.tokens) for each in categories), 1)
     legend = _legend(categories, window)
     legend_width = max((cells.line_width(each) for each in legend), default=0)

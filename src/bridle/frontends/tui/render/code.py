@@ -1,4 +1,4 @@
-"""Source code in colours."""
+"""Source code in colors."""
 
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ def highlight(text: str, *, language: str = "", path: str = "") -> tuple[Line, .
 
 
 def code_line(pieces: list[Piece], *, known: bool = False) -> Line:
-    """A line of what a lexer has found; code in no known language has a colour of its own."""
+    """A line of what a lexer has found; code in no known language has a color of its own."""
     plain = PLAIN if known else style("code")
     return tuple(Span(text, style(color) if color else plain) for color, text in pieces if text)
 

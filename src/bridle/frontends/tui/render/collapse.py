@@ -34,7 +34,7 @@ def fold(
 
 
 def fold_output(text: str, width: int, *, head: int, tail: int = 0, expanded: bool = False) -> list[Line]:
-    """The output of a program in its own colours, folded."""
+    """The output of a program in its own colors, folded."""
     return fold(output_lines(text), width, head=head, tail=tail, expanded=expanded)
 
 

@@ -51,7 +51,7 @@ def _item(item: Completion, width: int, *, column: int, is_selected: bool) -> Li
 
 
 def _marked(item: Completion, *, is_selected: bool) -> Line:
-    """The label with its matched letters in the accent colour."""
+    """The label with its matched letters in the accent color."""
     text = row(item.label)
     places = set(item.positions) if len(text) == len(item.label) else set[int]()
     base, hit = style(bold=is_selected), style("accent", bold=True)

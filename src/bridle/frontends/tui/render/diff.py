@@ -1,4 +1,4 @@
-"""Changes to files: numbers, colours, and the words that differ."""
+"""Changes to files: numbers, colors, and the words that differ."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Cuts source code into coloured pieces, one line after the other."""
+"""Cuts source code into colored pieces, one line after the other."""
 
 import os.path
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class Lexer(Protocol):
 
 
 Piece = tuple[str | None, str]
-"""A colour name and the text it covers."""
+"""A color name and the text it covers."""
 
 
 class LineLexer:
@@ -77,7 +77,7 @@ class LineLexer:
         if self._lexer is None or len(line) > _LONGEST_LINE:
             return [(None, line)] if line else []
         pieces = self._pieces(line)
-        # Colours are worth nothing when a lexer leaves text out.
+        # Colors are worth nothing when a lexer leaves text out.
         return pieces if "".join(text for _, text in pieces) == line else [(None, line)]
 
     @property

@@ -49,7 +49,7 @@ _JOBS: Mapping[TaskStatus, State] = {
 }
 _ENDINGS: Mapping[str, str] = {
     "max_turns": "stopped at the turn limit",
-    "budget_exhausted": "stopped at the limit of cost",
+    "budget_exhausted": "stopped at the cost limit",
     "repeated_calls": "stopped: the model kept making the same failing call",
     "prompt_too_long": "the conversation is too long; /compact shortens it",
     "hook_stopped": "stopped by a hook",
@@ -131,7 +131,7 @@ def compact_boundary(width: int, *, before: int = 0, after: int = 0, automatic: 
 
 def interrupted(width: int, *, in_tools: bool = False) -> list[Line]:
     """Where the user broke in."""
-    what = "interrupted while tools ran" if in_tools else "interrupted"
+    what = "interrupted while tools were running" if in_tools else "interrupted"
     return _hung("■", "warning", f"{what}; say what to do instead", width)
 
 

@@ -23,7 +23,7 @@ _MODES = {
 _LESS_THAN_KEYS = 4
 """Parts from here on are given up before the keys in the others are."""
 _BAR = "▁▂▃▄▅▆▇█"
-VERBS = ("Thinking", "Working", "Reading on", "Weighing", "Putting together", "Looking closer")
+VERBS = ("Thinking", "Working", "Pondering", "Weighing", "Connecting the dots", "Looking closer")
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def status_line(status: Status, width: int) -> Line:
 
 
 def mode_line(mode: str, *, key: str = "") -> Line:
-    """The permission mode in its colour, with the key to the next; nothing for the usual one."""
+    """The permission mode in its color, with the key to the next; nothing for the usual one."""
     if mode == "default":
         return ()
     name = Span(_MODES.get(mode, mode), style(f"mode.{mode}", bold=True))

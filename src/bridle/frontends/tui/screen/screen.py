@@ -144,7 +144,7 @@ class Screen:
         self._send(self._region.take() + "\r\n" * (self._height - 1) + "\x1b[H", 0)
 
     def repaint(self, theme: Theme) -> None:
-        """Use other colours from now on."""
+        """Use other colors from now on."""
         self._brush = Painter(theme)
         self._region.clear(self._columns, height=self._height, reflows=False)
         self._send(self._region.take(), 0)

@@ -128,7 +128,7 @@ def _commands_for_plugins(wanted: Any) -> tuple[str, ...]:
         case UpdatePlugin(id):
             return (f"/plugin update {id}",)
         case FavorPlugin(id, favorite):
-            return (f"/plugin favourite {id} {'on' if favorite else 'off'}",)
+            return (f"/plugin favorite {id} {'on' if favorite else 'off'}",)
         case SetVisibility(name, visibility):
             return (f"/skills {name} {visibility}",)
         case ToggleAgent(name, enabled):

@@ -229,7 +229,7 @@ class ScreenController:
         runtime = self._context().runtime
         agents, team = runtime.features.find(AGENTS), runtime.features.find(TEAM)
         if agents is None or team is None:
-            return Says("There are no agents to write to in this session.", is_error=True)
+            return Says("This session has no agents.", is_error=True)
         turn = Turn(self._session, Prompt(content=text, origin=TYPED), runtime)
         router = MessageRouter(agents, team, turn, call_id="")
         try:
@@ -277,7 +277,7 @@ class ScreenController:
         try:
             copy = await asyncio.to_thread(management.fork, chosen.session_id, self._env)
         except (SessionError, OSError) as error:
-            return Says(f"The conversation cannot be copied: {error}", is_error=True)
+            return Says(f"can't copy the conversation: {error}", is_error=True)
         return Resets(session_id=copy, trigger="branch")
 
     async def _measure(self, uuid: str) -> "Rewound | None":
@@ -299,7 +299,7 @@ class ScreenController:
                 subprocess.run, argv, env=dict(self._env), cwd=self._session.cwd, check=False
             )
         if done.returncode:
-            return Says(f"The {deed} at {server} did not work.", is_error=True)
+            return Says(f"{deed} failed for {server}.", is_error=True)
         return await self._run_all((f"/mcp reconnect {server}",))
 
     async def _rewind(self, wish: Any) -> CommandResult:
@@ -313,7 +313,7 @@ class ScreenController:
                 if wish.what != "code":
                     self.put_prompt(text)
                 return Says(said)
-            case "summarise_up_to":
+            case "summarize_up_to":
                 return Says(await rewind_to(wish.uuid, "summary", context, focus=wish.instructions))
             case _:
                 return Says(await rewind_to(wish.uuid, "summary-after", context, focus=wish.instructions))
@@ -358,5 +358,5 @@ def _save(text: str, path: str) -> CommandResult:
     try:
         write_new(path, text.encode(errors="replace"), mode=0o666)
     except OSError as error:
-        return Says(f"{path} cannot be written: {error.strerror}", is_error=True)
-    return Says(f"Written to {path}.")
+        return Says(f"can't write {path}: {error.strerror}", is_error=True)
+    return Says(f"Saved to {path}.")

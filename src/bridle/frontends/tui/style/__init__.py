@@ -1,1 +1,1 @@
-"""Styled text: its width in cells, its colours, and the theme."""
+"""Styled text: its width in cells, its colors, and the theme."""

@@ -1,4 +1,4 @@
-"""Reads the colours of command output, and nothing else, from its escape sequences."""
+"""Reads the colors of command output, and nothing else, from its escape sequences."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _ATTRIBUTES: Mapping[int, Mapping[str, bool | None]] = {
 
 
 def from_ansi(text: str) -> list[Line]:
-    """The lines of a command's output in its own colours; everything else is dropped as by `clean`."""
+    """The lines of a command's output in its own colors; everything else is dropped as by `clean`."""
     if "\x1b" not in text and "\x9b" not in text:
         return [(Span(row),) if row else () for row in clean(text).split("\n")]
     kept = SEQUENCE.sub(lambda match: match[0] if _SGR.fullmatch(match[0]) else "", text)
@@ -83,7 +83,7 @@ def _codes(parameters: str) -> Iterator[int]:
         yield code
         if code in (38, 48) and rest:
             kind = rest[0]
-            # The field before the colour names a colour space, which is unused.
+            # The field before the color names a color space, which is unused.
             values = rest[-3:] if kind == "2" else rest[1:2]
             yield from (int(value[:4] or 0) for value in (kind, *values))
         elif code == 4 and rest == ["0"]:

@@ -1,10 +1,10 @@
-"""Turns colours into the codes that a terminal of a given depth understands."""
+"""Turns colors into the codes that a terminal of a given depth understands."""
 
 from enum import IntEnum
 
 
 class ColorDepth(IntEnum):
-    """How many colours a terminal shows."""
+    """How many colors a terminal shows."""
 
     NONE = 0
     BASIC = 16
@@ -24,7 +24,7 @@ _STEPS = (0, 95, 135, 175, 215, 255)
 
 
 def code(color: str, depth: ColorDepth, *, background: bool = False) -> str:
-    """The SGR parameters that select `ansi.N` or `#rrggbb`; empty when the terminal has no colours.
+    """The SGR parameters that select `ansi.N` or `#rrggbb`; empty when the terminal has no colors.
 
     Raises:
         ValueError: it is neither.
@@ -50,12 +50,12 @@ def parse(color: str) -> Rgb:
     if len(digits) == 3:
         digits = "".join(digit * 2 for digit in digits)
     if len(digits) != 6 or color == digits:
-        raise ValueError(f"not a colour: {color!r}")
+        raise ValueError(f"not a color: {color!r}")
     return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
 
 
 def nearest_indexed(color: Rgb) -> int:
-    """The colour of the 256 that comes closest, from those that no user changes."""
+    """The color of the 256 that comes closest, from those that no user changes."""
     cube = [min(range(6), key=lambda step: abs(_STEPS[step] - part)) for part in color]
     in_cube: Rgb = (_STEPS[cube[0]], _STEPS[cube[1]], _STEPS[cube[2]])
     gray = min(max((sum(color) // 3 - 3) // 10, 0), 23)
@@ -66,12 +66,12 @@ def nearest_indexed(color: Rgb) -> int:
 
 
 def nearest_basic(color: Rgb) -> int:
-    """The colour of the 16 that comes closest."""
+    """The color of the 16 that comes closest."""
     return min(range(16), key=lambda index: _distance(color, _BASIC[index]))
 
 
 def is_light(color: Rgb) -> bool:
-    """Whether dark text reads better on this colour."""
+    """Whether dark text reads better on this color."""
     red, green, blue = color
     return red * 299 + green * 587 + blue * 114 > 127_500
 

@@ -1,4 +1,4 @@
-"""The colours of the built-in themes, one row per semantic name."""
+"""The colors of the built-in themes, one row per semantic name."""
 
 from collections.abc import Mapping
 
@@ -148,7 +148,7 @@ chart.free           #808080  #909090
 
 
 def palette(name: str) -> Mapping[str, str | None]:
-    """The colours of a built-in theme by their names; None keeps the terminal's own.
+    """The colors of a built-in theme by their names; None keeps the terminal's own.
 
     A name that ends in `.ground` is what the name without it means behind text.
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 class Style(Struct, frozen=True, kw_only=True):
     """How a piece of text looks.
 
-    Colours are names of the theme (`accent`, `code.keyword`); where they come from outside, as in the output
+    Colors are names of the theme (`accent`, `code.keyword`); where they come from outside, as in the output
     of a command, also `ansi.0` to `ansi.255` and `#rrggbb`.
     """
 

@@ -1,4 +1,4 @@
-"""Which colours a name of the theme means, and which of them this terminal can show."""
+"""Which colors a name of the theme means, and which of them this terminal can show."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ _WITHOUT_LINKS = ("dumb", "linux", "cons25", "emacs")
 
 
 class Theme(Struct, frozen=True):
-    """A set of colours at the depth of the terminal."""
+    """A set of colors at the depth of the terminal."""
 
     name: str
     colors: Mapping[str, str | None]
@@ -41,16 +41,16 @@ class Theme(Struct, frozen=True):
 
     @property
     def without_syntax(self) -> "Theme":
-        """A copy of the theme without syntax colours."""
+        """A copy of the theme without syntax colors."""
         colors = {name: None if name.startswith("code.") else color for name, color in self.colors.items()}
         return replace(self, colors=colors)
 
     def color_code(self, name: str) -> str:
-        """The SGR parameters for text in this colour; empty for the terminal's own."""
+        """The SGR parameters for text in this color; empty for the terminal's own."""
         return self._code(self.colors.get(name, None if _is_name(name) else name), background=False)
 
     def background_code(self, name: str) -> str:
-        """The SGR parameters for a background in this colour; empty for the terminal's own."""
+        """The SGR parameters for a background in this color; empty for the terminal's own."""
         if (own := f"{name}.ground") in self.colors:
             return self._code(self.colors[own], background=True)
         return self._code(self.colors.get(name, None if _is_name(name) else name), background=True)
@@ -69,7 +69,7 @@ def make_theme(
 ) -> Theme:
     """The theme of this name; `auto` looks at the terminal's background, an unknown name is dark.
 
-    `custom` is the content of a theme file: a `base` and `overrides` for some of its colours.
+    `custom` is the content of a theme file: a `base` and `overrides` for some of its colors.
     """
     if custom is not None:
         return _custom(name, custom, depth=depth, links=links)
@@ -77,13 +77,13 @@ def make_theme(
         name = "light" if background is not None and is_light(background) else "dark"
     if name not in NAMES:
         name = "dark"
-    # Sixteen colours belong to the user's own scheme: shades picked from it by likeness would be unreadable.
+    # Sixteen colors belong to the user's own scheme: shades picked from it by likeness would be unreadable.
     source = f"{name.partition('-')[0]}-ansi" if depth is ColorDepth.BASIC else name
     return Theme(name, palette(source), depth, links)
 
 
 def detect_depth(env: Mapping[str, str]) -> ColorDepth:
-    """How many colours the environment promises or asks for."""
+    """How many colors the environment promises or asks for."""
     if (forced := env.get("FORCE_COLOR")) is not None:
         return {
             "0": ColorDepth.NONE,
@@ -151,5 +151,5 @@ def _is_color(value: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    """Whether this is a name of the theme and not a colour itself."""
+    """Whether this is a name of the theme and not a color itself."""
     return not text.startswith(("#", "ansi."))

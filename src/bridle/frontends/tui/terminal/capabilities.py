@@ -32,7 +32,7 @@ class Capabilities(Struct, frozen=True):
     sixel: bool = False
     """It draws images in the form of sixels."""
     background: Rgb | None = None
-    """The colour of its background."""
+    """The color of its background."""
     is_settled: bool = False
     """It has answered every question, or will not answer any more."""
 

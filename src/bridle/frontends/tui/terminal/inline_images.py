@@ -114,7 +114,7 @@ def _sequence(image: "Image.Image", how: ImageProtocol, columns: int, rows: int)
 
 
 def _sixels(image: "Image.Image") -> str:
-    """Bands of six rows, colour by colour."""
+    """Bands of six rows, color by color."""
     reduced = image.convert("RGB").quantize(_COLORS)
     palette = reduced.getpalette() or []
     pixels, width, height = reduced.tobytes(), reduced.width, reduced.height

@@ -40,7 +40,7 @@ class Item(Struct, Generic[T], frozen=True, kw_only=True):
     words: str = ""
     """More text in which the filter looks."""
     sign: Span | None = None
-    """A sign before the label, in a colour that says how the thing stands."""
+    """A sign before the label, in a color that says how the thing stands."""
 
 
 class _Shown(Struct, Generic[T], frozen=True):

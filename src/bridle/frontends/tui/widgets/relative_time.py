@@ -30,7 +30,7 @@ def period(then: float, now: float) -> str:
     """Which part of the past it belongs to, for lists that are grouped."""
     days = (now - then) / _DAY
     if days < 1:
-        return "The last day"
+        return "Last 24 hours"
     if days < 7:
-        return "The last week"
-    return "The last month" if days < 30 else "Older"
+        return "Last 7 days"
+    return "Last 30 days" if days < 30 else "Older"

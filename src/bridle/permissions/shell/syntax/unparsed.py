@@ -1,4 +1,4 @@
-"""What can still be recognised in a command that does not parse, for rules that deny or ask."""
+"""What can still be recognized in a command that does not parse, for rules that deny or ask."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Shell commands: the end of what they print, in their own colours."""
+"""Shell commands: the end of what they print, in their own colors."""
 
 import re
 
@@ -22,7 +22,7 @@ def _result(call: Call, width: int, *, expanded: bool) -> list[Line]:
     if meaning := call.fact_text("returnCodeInterpretation"):
         rows += sentence(meaning, width)
     if path := call.fact_text("persistedOutputPath"):
-        rows += sentence(f"all of it is in {path}", width)
+        rows += sentence(f"full output: {path}", width)
     if call.fact_text("backgroundTaskId"):
         rows += sentence("runs in the background", width, style("info"))
     if not rows:
@@ -41,7 +41,7 @@ def failed(call: Call, width: int, *, expanded: bool) -> list[Line]:
 
 
 def _in_color(call: Call, text: str) -> str:
-    """What a command printed with its colours, where they are known; then what was noted about it."""
+    """What a command printed with its colors, where they are known; then what was noted about it."""
     out, styled = call.fact_text("stdout"), call.fact_text("coloredOutput")
     return styled + text[len(out) :] if styled and text.startswith(out) else text
 

@@ -136,8 +136,8 @@ def _plan_start(call: Call, width: int, *, expanded: bool) -> list[Line]:
     if expanded:
         return fold_output(call.said, width, head=0, expanded=True)
     if call.fact("planMode") is None:
-        return sentence("on already", width)
-    return sentence("nothing is changed until you agree to a plan", width)
+        return sentence("already on", width)
+    return sentence("nothing changes until you approve a plan", width)
 
 
 def _advice_title(call: Call) -> str:

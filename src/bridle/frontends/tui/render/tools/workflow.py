@@ -17,7 +17,7 @@ def _subject(call: Call) -> str:
         return name
     if path := call.text("scriptPath"):
         return short_path(path, call.cwd)
-    return f"again {run}" if (run := call.text("resumeFromRunId")) else ""
+    return f"rerun {run}" if (run := call.text("resumeFromRunId")) else ""
 
 
 def _script(call: Call, width: int) -> list[Line]:
@@ -28,7 +28,7 @@ def _script(call: Call, width: int) -> list[Line]:
 def _result(call: Call, width: int, *, expanded: bool) -> list[Line]:
     if not (run := call.fact_text("runId")):
         return fold_output(call.said, width, head=3, expanded=expanded)
-    rows = sentence(f"runs in the background as {run}; /workflows shows how it goes", width, style("info"))
+    rows = sentence(f"runs in the background as {run}; /workflows shows its progress", width, style("info"))
     path = call.fact_text("scriptPath")
     return [*rows, *(sentence(f"script: {short_path(path, call.cwd)}", width) if expanded and path else [])]
 

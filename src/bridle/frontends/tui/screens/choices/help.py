@@ -19,14 +19,14 @@ from bridle.types.command import CommandSource
 
 _OWN: tuple[CommandSource, ...] = ("builtin", "bundled")
 _SOURCES: Mapping[CommandSource, str] = {
-    "project": "Of this project",
+    "project": "Project",
     "user": "Yours",
-    "plugin": "Of plugins",
-    "mcp": "Of MCP servers",
-    "package": "Of packages",
-    "managed": "Set by your organisation",
+    "plugin": "Plugins",
+    "mcp": "MCP servers",
+    "package": "Packages",
+    "managed": "Managed by your organization",
     "builtin": "Built in",
-    "bundled": "Skills that come with bridle",
+    "bundled": "Bundled skills",
 }
 _WORDS = (
     "Say what you want done, in your own words. bridle reads, changes and runs things in this folder, and "
@@ -70,7 +70,7 @@ def _commands(commands: Sequence[SlashCommand]) -> ListPane[str]:
         typing=True,
         details=lambda name, width: _details(known[name], width),
         accept=(use,),
-        empty="none yet; write one to .claude/commands/name.md",
+        empty="none yet; add one in .claude/commands/NAME.md",
     )
 
 
@@ -100,20 +100,20 @@ _PREFIXES = (
     ("/", "commands"),
     ("@", "files and agents"),
     ("!", "a shell command"),
-    ("#", "something to remember"),
+    ("#", "save to memory"),
 )
 _OFTEN = (
-    ("app:interrupt", "interrupt, twice to leave"),
-    ("chat:cancel", "interrupt, twice to go back"),
+    ("app:interrupt", "interrupt, twice to exit"),
+    ("chat:cancel", "interrupt, twice to rewind"),
     ("chat:cycleMode", "change the mode"),
-    ("chat:newline", "another line"),
+    ("chat:newline", "new line"),
     ("history:search", "search earlier prompts"),
-    ("app:toggleTranscript", "the whole conversation"),
-    ("app:toggleTodos", "the list of things to do"),
-    ("chat:externalEditor", "write in your editor"),
-    ("chat:stash", "put the draft aside"),
+    ("app:toggleTranscript", "show the transcript"),
+    ("app:toggleTodos", "show the task list"),
+    ("chat:externalEditor", "edit in $EDITOR"),
+    ("chat:stash", "stash the draft"),
     ("chat:imagePaste", "paste an image"),
-    ("chat:modelPicker", "another model"),
+    ("chat:modelPicker", "switch the model"),
     ("chat:thinkingToggle", "thinking on or off"),
     ("chat:undo", "undo"),
     ("task:background", "move to the background"),

@@ -40,7 +40,7 @@ async def open_effort(context: CommandContext, screen: ScreenContext) -> OpenScr
 
 
 async def open_theme(context: CommandContext, screen: ScreenContext) -> OpenScreen:
-    """The colours."""
+    """The colors."""
     settings = context.settings.config().settings
     own = [name for name in complete(context) if name.startswith(CUSTOM)]
     syntax = not settings.syntax_highlighting_disabled

@@ -1,4 +1,4 @@
-"""Chooses the colours, which change as one moves."""
+"""Chooses the colors, which change as one moves."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ _NEW = 'def greet(name: str) -> None:\n    print(f"hello {name}")\n'
 class ChooseTheme(Struct, frozen=True):
     name: str
     syntax: bool | None = None
-    """Whether code is coloured; None leaves that as it is."""
+    """Whether code is colored; None leaves that as it is."""
 
 
 class ThemeView:

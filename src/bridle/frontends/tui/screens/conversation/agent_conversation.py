@@ -81,9 +81,9 @@ class AgentConversation(TranscriptView):
 
     def _bottom(self, width: int) -> tuple[Line, int | None]:
         if self._message is not None:
-            return self._message.line("message: ", width, placeholder="what it should know")
+            return self._message.line("message: ", width, placeholder="message to the agent")
         if self._asks_to_stop:
-            question: Line = (Span("Stop it and all that it started? y / n", style("warning")),)
+            question: Line = (Span("Stop it and everything it started? y / n", style("warning")),)
             return cells.truncate(question, width), None
         line, cursor = super()._bottom(width)
         if self._field is not None:
@@ -96,7 +96,7 @@ class AgentConversation(TranscriptView):
 
     def _hints(self) -> list[Hint]:
         if self._message is not None:
-            return [(ACCEPT, "send"), (CLOSE, "drop the message")]
+            return [(ACCEPT, "send"), (CLOSE, "discard the message")]
         if self._asks_to_stop:
             return [("y", "stop"), (CLOSE, "back")]
         found = super()._hints()

@@ -32,7 +32,7 @@ def copy_view(replies: Sequence[str]) -> TabbedView[None]:
     pane: ListPane[_Part] = ListPane(
         [item for at, text in enumerate(replies[:_MOST_REPLIES]) for item in _items(text, at)],
         details=_details,
-        empty="there is nothing to copy yet",
+        empty="nothing to copy yet",
         accept=(
             Command(
                 key="enter",
@@ -47,7 +47,7 @@ def copy_view(replies: Sequence[str]) -> TabbedView[None]:
                 words="write to a file",
                 ask="File",
                 initial=lambda part: "code.txt" if part.is_code else "reply.md",
-                check=lambda _, text: "" if text else "type the name of a file",
+                check=lambda _, text: "" if text else "type a file name",
                 closes=True,
                 act=lambda part, given: SaveText(part.text, given.text) if part else None,
             ),
@@ -74,11 +74,11 @@ def export_view(text: str, *, file: str) -> TabbedView[None]:
             ),
             Command(
                 key="enter",
-                words="name the file",
+                words="file name",
                 closes=True,
                 ask="File",
                 initial=lambda _: file,
-                check=lambda _, name: "" if name else "type the name of a file",
+                check=lambda _, name: "" if name else "type a file name",
                 act=lambda _, given: SaveText(text, given.text),
             ),
         ),

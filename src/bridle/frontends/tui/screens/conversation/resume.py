@@ -242,7 +242,7 @@ class ResumeView:
         tag = f"#{info.tag}" if info.tag else ""
         is_elsewhere = self._scope == "worktrees" and info.cwd not in (None, self._around.cwd)
         place = os.path.basename(info.cwd or "") if is_elsewhere else ""
-        mark = " (this one)" if info.session_id == self._around.current else ""
+        mark = " (current)" if info.session_id == self._around.current else ""
         place_found = self._found.get(info.session_id, "")
         return Item(
             value=info,
@@ -271,7 +271,7 @@ class ResumeView:
         if place_found := self._found.get(info.session_id):
             rows += [(), heading("found"), *paragraph(place_found, width)]
         if info.first_prompt and info.first_prompt != info.summary:
-            rows += [(), heading("began with"), *paragraph(info.first_prompt, width)]
+            rows += [(), heading("first prompt"), *paragraph(info.first_prompt, width)]
         return rows
 
     def _tags(self) -> list[str]:
@@ -304,7 +304,7 @@ class ResumeView:
             Command(
                 key="ctrl+t",
                 words="tag",
-                ask="Tag (empty takes it away)",
+                ask="Tag (empty to remove it)",
                 initial=lambda info: info.tag or "",
                 act=lambda info, given: TagSession(info.session_id, given.text or None) if info else None,
             ),
@@ -312,7 +312,7 @@ class ResumeView:
             Command(
                 key="ctrl+x",
                 words="delete",
-                confirm="Delete this conversation and the file versions kept for it?",
+                confirm="Delete this conversation and its saved file versions?",
                 when=lambda info: info.session_id != self._around.current,
                 act=lambda info, _: DeleteSession(info.session_id) if info else None,
             ),

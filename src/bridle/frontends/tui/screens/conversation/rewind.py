@@ -20,15 +20,15 @@ from bridle.frontends.tui.widgets.relative_time import ago
 from bridle.frontends.tui.widgets.text_field import Signal, TextField
 from bridle.types.services.checkpoints import Rewound
 
-What = Literal["both", "conversation", "code", "summarise_from", "summarise_up_to"]
+What = Literal["both", "conversation", "code", "summarize_from", "summarize_up_to"]
 
 _MOST_FILES = 5
 _OFFERS: tuple[tuple[What, str], ...] = (
     ("both", "restore the files and the conversation"),
-    ("conversation", "restore the conversation alone"),
-    ("code", "restore the files, leave the conversation"),
-    ("summarise_from", "summarize from here"),
-    ("summarise_up_to", "summarize up to here"),
+    ("conversation", "restore the conversation only"),
+    ("code", "restore the files only"),
+    ("summarize_from", "summarize from here"),
+    ("summarize_up_to", "summarize up to here"),
 )
 
 
@@ -77,7 +77,7 @@ class RewindView:
         self._points: Picker[RewindPoint] = Picker(
             [self._item(each) for each in points],
             selected=len(points) - 1,
-            empty="nothing has been asked yet",
+            empty="no prompts yet",
         )
         self._choices: Picker[What] | None = None
         self._field: TextField | None = None
@@ -102,7 +102,7 @@ class RewindView:
             rows, cursor = self._points.rows(width, max(1, room(height) - 2))
             about = self._about(point, width)[:1] if point else []
             body: list[Line] = [*rows, (), *about]
-            hints: list[Hint] = [(ACCEPT, "go back to this prompt"), ("/", "search"), (CLOSE, "close")]
+            hints: list[Hint] = [(ACCEPT, "rewind to this prompt"), ("/", "search"), (CLOSE, "close")]
         else:
             body, cursor = self._chosen(point, self._choices, width, room(height))
             hints = [(ACCEPT, "do it"), (CLOSE, "back")]
@@ -125,7 +125,7 @@ class RewindView:
             case Signal.CANCELLED:
                 self._choices = None
             case Signal.ACCEPTED if (what := self._choices.current) is not None:
-                if what not in ("summarise_from", "summarise_up_to"):
+                if what not in ("summarize_from", "summarize_up_to"):
                     return Closed(Rewind(uuid=point.uuid, what=what))
                 self._field = TextField()
             case _:
@@ -187,7 +187,7 @@ class RewindView:
         text = cells.truncate((Span("❯ ", style("prompt")), Span(one_line(point.text[:500]))), width)
         rows: list[Line] = [text, (), *self._about(point, width), ()]
         if self._field is not None:
-            rows += cells.wrap((Span("What should the summary keep in mind? (may stay empty)"),), width)
+            rows += cells.wrap((Span("What should the summary focus on? (optional)"),), width)
             line, column = self._field.line("❯ ", width)
             return [*rows, line], (len(rows), column)
         shown, _ = choices.rows(width, max(1, height - len(rows)))
@@ -195,12 +195,12 @@ class RewindView:
 
     def _about(self, point: RewindPoint, width: int) -> list[Line]:
         if point.uuid not in self._changes:
-            return paragraph("looking at the files …", width, MUTED)
+            return paragraph("checking the files…", width, MUTED)
         change = self._changes[point.uuid]
         if change is None:
-            return paragraph("no file versions were kept for this prompt", width, MUTED)
+            return paragraph("no file versions were saved for this prompt", width, MUTED)
         if not change.files_changed:
-            return paragraph("no files have changed since", width, MUTED)
+            return paragraph("no files changed since", width, MUTED)
         rows: list[Line] = [
             (
                 Span(f"{count(len(change.files_changed), 'file')} changed since: "),
@@ -215,7 +215,7 @@ class RewindView:
         if (more := len(change.files_changed) - len(shown)) > 0:
             rows.append((Span(f"  … {more} more", MUTED),))
         rows += [
-            (Span(f"  left alone, a link now: {one_line(path)}", style("warning")),)
+            (Span(f"  skipped, now a link: {one_line(path)}", style("warning")),)
             for path in change.skipped_links
         ]
         return rows

@@ -219,7 +219,7 @@ class TranscriptView:
 
     def _visible(self, space: int) -> list[tuple[int, int, Line]]:
         if not self._passages:
-            return [(0, 0, (Span("nothing has been said yet", MUTED),))]
+            return [(0, 0, (Span("no messages yet", MUTED),))]
         end = self._start(space)
         if self._is_at_end or self._top >= end:
             self._top, self._is_at_end = end, True
@@ -279,7 +279,7 @@ class TranscriptView:
 
     def _hints(self) -> list[Hint]:
         if self._field is not None:
-            return [(ACCEPT, "keep"), (CLOSE, "drop the search")]
+            return [(ACCEPT, "keep"), (CLOSE, "clear the search")]
         found: list[Hint] = [("/", "search"), *([("n N", "next, previous")] if self._query else [])]
         found += [("{ }", "prompts"), (_SHOW_ALL, "fold" if self._expanded else "show all")]
         found += [("[", "to scrollback"), ("v", "editor")] if self._alone else []

@@ -17,12 +17,12 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.types.agent import AgentSource
 
 _SOURCES: dict[AgentSource, str] = {
-    "project": "Of this project",
+    "project": "Project",
     "user": "Yours",
-    "managed": "Set by your organisation",
-    "plugin": "Of plugins",
-    "flag": "Given at the start",
-    "host": "Of the program around this session",
+    "managed": "Managed by your organization",
+    "plugin": "Plugins",
+    "flag": "From the command line",
+    "host": "From the host program",
     "builtin": "Built in",
 }
 
@@ -38,7 +38,7 @@ def agents_view(agents: Sequence[AgentFacts], *, do: Do = nothing) -> TabbedView
         _items(agents),
         details=_details,
         do=do,
-        empty="no agents; write one to .claude/agents/name.md",
+        empty="no agents; add one in .claude/agents/NAME.md",
         commands=(
             Command(
                 key="e",
@@ -86,7 +86,7 @@ def _details(row: AgentFacts, width: int) -> list[Line]:
     for name, value in (
         ("tools", "all" if agent.tools is None else ", ".join(agent.tools) or "none"),
         ("without", ", ".join(agent.disallowed_tools)),
-        ("model", agent.model or "that of the session"),
+        ("model", agent.model or "same as the session"),
         ("effort", "" if agent.effort is None else str(agent.effort)),
         ("mode", agent.permission_mode or ""),
         ("skills", ", ".join(agent.skills)),

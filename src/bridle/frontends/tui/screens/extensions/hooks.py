@@ -116,7 +116,7 @@ def _hooks(rows: Sequence[HookRow], do: Do) -> ListPane[HookRow]:
     ]
     edit: Command[HookRow] = Command(
         key="e",
-        words="open its file",
+        words="open the file",
         when=lambda row: bool(row.file),
         act=lambda row, _: EditFile(row.file, row.line) if row else None,
     )
@@ -136,7 +136,7 @@ def _details(row: HookRow, width: int) -> list[Line]:
     ):
         rows += pair(name, value, width, column=10) if value else []
     if row.objection:
-        rows += [(), heading("does not count"), *paragraph(row.objection, width, style("warning"))]
+        rows += [(), heading("ignored"), *paragraph(row.objection, width, style("warning"))]
     return rows
 
 

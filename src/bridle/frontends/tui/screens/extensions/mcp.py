@@ -25,11 +25,11 @@ _SIGNS: Mapping[Status, tuple[str, str, str]] = {
 }
 _SCOPES = {
     "user": "Yours",
-    "project": "Of this project",
-    "local": "Yours in this project",
-    "dynamic": "For this session",
-    "enterprise": "Set by your organisation",
-    "managed": "Set by your organisation",
+    "project": "Project",
+    "local": "Yours, in this project",
+    "dynamic": "This session",
+    "enterprise": "Managed by your organization",
+    "managed": "Managed by your organization",
 }
 
 
@@ -83,7 +83,7 @@ def mcp_view(servers: Sequence[ServerRow], *, do: Do = nothing) -> TabbedView[Se
             Command(
                 key="o",
                 words="log out",
-                confirm="Forget the login of this server?",
+                confirm="Log out of this server?",
                 when=lambda row: row.state.status == "connected" and not _is_program(row),
                 act=lambda row, _: LogOut(row.state.name) if row else None,
             ),
@@ -111,7 +111,7 @@ def _items(servers: Sequence[ServerRow]) -> list[Item[ServerRow]]:
 
 def _item(row: ServerRow) -> Item[ServerRow]:
     sign, color, words = _SIGNS[row.state.status]
-    state = f"{words}, try {row.state.attempt}" if row.state.attempt else words
+    state = f"{words}, attempt {row.state.attempt}" if row.state.attempt else words
     tools = count(len(row.state.tools), "tool") if row.state.tools else ""
     return Item(
         value=row,
@@ -136,11 +136,11 @@ def _details(row: ServerRow, width: int) -> list[Line]:
     if state.tools:
         rows += [(), heading(f"{count(len(state.tools), 'tool')}, {tokens(row.tokens)} in every request")]
     for tool in state.tools:
-        marks = "".join((" reads only" if tool.read_only else "", " destroys" if tool.destructive else ""))
+        marks = "".join((" read-only" if tool.read_only else "", " destroys" if tool.destructive else ""))
         cost = f"  {tokens(row.costs[tool.name])}" if tool.name in row.costs else ""
         rows.append(cells.truncate((Span(one_line(tool.name)), Span(cost + marks, MUTED)), width))
     if state.log.strip():
-        rows += [(), heading("what it wrote"), *fold_output(state.log, width, head=0, tail=20)]
+        rows += [(), heading("error output"), *fold_output(state.log, width, head=0, tail=20)]
     return rows
 
 
@@ -156,4 +156,4 @@ def _address(row: ServerRow) -> str:
     config = row.state.config
     if isinstance(config, StdioServer):
         return " ".join((config.command, *config.args))
-    return str(getattr(config, "url", "the program around this session"))
+    return str(getattr(config, "url", "the host program"))

@@ -65,7 +65,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
         Item(
             value=row,
             label=row.name,
-            facts=(tokens(row.tokens) if row.exists else "not there yet",),
+            facts=(tokens(row.tokens) if row.exists else "not created yet",),
             detail=homely(row.path),
             is_path=True,
             group=row.group,

@@ -107,8 +107,8 @@ async def open_sandbox(context: CommandContext, screen: ScreenContext) -> OpenSc
             now=_boundary(is_on=runtime.gate.sandbox is not None, is_unasked=runtime.gate.sandbox_allows),
             may_leave=settings is None or settings.allow_unsandboxed_commands is not False,
             limits=(
-                ("may be worked in", context.workspace.roots),
-                ("may be reached", () if network is None else network.allowed_domains or ()),
+                ("writable folders", context.workspace.roots),
+                ("allowed hosts", () if network is None else network.allowed_domains or ()),
             ),
         )
 

@@ -76,10 +76,10 @@ def plugins_view(data: Plugins, *, do: Do = nothing, tab: int = 0) -> TabbedView
         do=do,
         commands=_OFFERED,
         contexts=("Plugin", "Select"),
-        empty="nothing is offered; add a marketplace",
+        empty="no plugins available; add a marketplace",
     )
-    markets = ListPane(_markets(data), do=do, commands=_MARKETS, empty="no marketplaces; a adds one")
-    problems = ListPane(_problems(data), details=_details, empty="nothing went wrong")
+    markets = ListPane(_markets(data), do=do, commands=_MARKETS, empty="no marketplaces; press a to add one")
+    problems = ListPane(_problems(data), details=_details, empty="no errors")
 
     def update(now: Plugins) -> None:
         installed.replace(_installed(now))
@@ -97,11 +97,11 @@ def plugins_view(data: Plugins, *, do: Do = nothing, tab: int = 0) -> TabbedView
 
 
 def _installed(data: Plugins) -> Sequence[Item[PluginReport]]:
-    rows = sorted((row for row in data.plugins if row.installed), key=lambda row: (not row.favourite, row.id))
+    rows = sorted((row for row in data.plugins if row.installed), key=lambda row: (not row.favorite, row.id))
     return [
         Item(
             value=row,
-            label=("★ " if row.favourite else "") + row.name,
+            label=("★ " if row.favorite else "") + row.name,
             facts=(row.shown_version, row.marketplace, row.scope),
             detail=row.description,
             sign=Span("✓", style("success")) if row.enabled else Span("–", style("muted")),
@@ -152,7 +152,7 @@ def _details(row: PluginReport, width: int) -> list[Line]:
         ("author", row.author),
         ("from", row.marketplace),
         ("brings", ", ".join(row.brings)),
-        ("set", "by your organisation" if row.managed else row.scope),
+        ("set", "by your organization" if row.managed else row.scope),
     ):
         rows += pair(name, value, width, column=10) if value else []
     for problem in row.problems:
@@ -169,8 +169,8 @@ _INSTALLED: tuple[Command[PluginReport], ...] = (
     ),
     Command(
         key="plugin:favorite",
-        words="favourite",
-        act=lambda row, _: FavorPlugin(row.id, not row.favourite) if row else None,
+        words="favorite",
+        act=lambda row, _: FavorPlugin(row.id, not row.favorite) if row else None,
     ),
     Command(key="u", words="update", act=lambda row, _: UpdatePlugin(row.id) if row else None),
     Command(
@@ -195,7 +195,7 @@ _MARKETS: tuple[Command[MarketplaceReport], ...] = (
         key="a",
         words="add",
         ask="owner/repository, an address, or a folder",
-        check=lambda _, text: "" if text else "say where it is",
+        check=lambda _, text: "" if text else "type its location",
         act=lambda _, given: AddMarketplace(given.text),
         alone=True,
     ),
@@ -203,7 +203,7 @@ _MARKETS: tuple[Command[MarketplaceReport], ...] = (
     Command(
         key="d",
         words="remove",
-        confirm="Remove this marketplace? Its plugins go with it.",
+        confirm="Remove this marketplace and its plugins?",
         act=lambda row, _: RemoveMarketplace(row.name) if row else None,
     ),
 )

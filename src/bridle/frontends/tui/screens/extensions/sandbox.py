@@ -30,7 +30,7 @@ class SandboxFacts(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     """What is missing for it on this machine."""
     may_leave: bool = True
-    """Whether a command may ask to run outside."""
+    """Whether a command may run outside with approval."""
     locked: str = ""
     """Why nothing can be changed here."""
     limits: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -97,14 +97,14 @@ def _leaving_items(facts: SandboxFacts) -> list[Item[bool]]:
     return [
         Item(
             value=True,
-            label="may ask to run outside",
-            detail="you are asked each time",
+            label="may run outside with approval",
+            detail="bridle asks you each time",
             sign=_tick(on=facts.may_leave),
         ),
         Item(
             value=False,
             label="never run outside",
-            detail="what cannot run inside fails",
+            detail="commands that can't run inside fail",
             sign=_tick(on=not facts.may_leave),
         ),
     ]
@@ -118,9 +118,7 @@ def _intro(facts: SandboxFacts, width: int) -> list[Line]:
     rows: list[Line] = []
     if facts.now is not None and facts.now != facts.mode:
         label = next(label for mode, label, _ in _MODES if mode == facts.now)
-        rows += paragraph(
-            f"This session began with: {label}. The choice holds from the next start on.", width
-        )
+        rows += paragraph(f"This session started with: {label}. A change applies from the next start.", width)
     if facts.locked:
         rows += paragraph(facts.locked, width, style("warning"))
     for problem in facts.problems:

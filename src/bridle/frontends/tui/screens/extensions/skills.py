@@ -18,10 +18,10 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 
 Visibility = Literal["on", "name-only", "user-invocable-only", "off"]
 VISIBILITIES: tuple[tuple[Visibility, str], ...] = (
-    ("on", "the model sees name and description"),
-    ("name-only", "the model sees the name alone"),
+    ("on", "the model sees its name and description"),
+    ("name-only", "the model sees only its name"),
     ("user-invocable-only", "only you can call it"),
-    ("off", "it cannot be called"),
+    ("off", "off"),
 )
 _SIGNS: dict[Visibility, tuple[str, str]] = {
     "on": ("✓", "success"),
@@ -50,7 +50,7 @@ def skills_view(skills: Sequence[SkillFacts], *, do: Do = nothing) -> TabbedView
         _items(skills, by_cost=False),
         details=_details,
         do=do,
-        empty="no skills; write one to .claude/skills/name/SKILL.md",
+        empty="no skills; add one in .claude/skills/NAME/SKILL.md",
         accept=(
             Command(
                 key="enter",
@@ -64,7 +64,7 @@ def skills_view(skills: Sequence[SkillFacts], *, do: Do = nothing) -> TabbedView
             Command(key="t", words="sort by cost", act=sort, alone=True),
             Command(
                 key="space",
-                words="who may use it",
+                words="change who can use it",
                 when=lambda row: not row.locked,
                 choices=lambda _: VISIBILITIES,
                 act=lambda row, given: _visible(row, given.choice),

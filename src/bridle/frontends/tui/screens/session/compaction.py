@@ -33,7 +33,7 @@ def compacted_view(done: Compacted, pins: Sequence[Pin]) -> TabbedView[Compacted
 def _report(done: Compacted, width: int) -> list[Line]:
     rows = pair("before", tokens(done.tokens_before), width, column=10)
     rows += pair("dropped", tokens(sum(each.tokens for each in done.dropped)), width, column=10)
-    rows += pair("kept", f"{done.kept:,} messages word for word", width, column=10) if done.kept else []
+    rows += pair("kept", f"{done.kept:,} messages verbatim", width, column=10) if done.kept else []
     rows += pair("why", _WHY.get(done.trigger, done.trigger), width, column=10)
     most = max((each.tokens for each in done.dropped), default=0)
     return [*rows, (), *(_row(each, most, width) for each in done.dropped)]
@@ -49,11 +49,11 @@ def _row(gone: Dropped, most: int, width: int) -> Line:
 
 def _pins(pins: Sequence[Pin], width: int) -> list[Line]:
     if not pins:
-        return paragraph("Nothing is pinned: /pin <text> keeps words through every compaction.", width, MUTED)
+        return paragraph("Nothing is pinned. /pin <text> keeps text through every compaction.", width, MUTED)
     rows: list[Line] = []
     for pin in pins:
         rows += paragraph(f"● {pin.text}", width)
     return rows
 
 
-_WHY = {"manual": "on request", "auto": "the window was nearly full"}
+_WHY = {"manual": "manual", "auto": "automatic: the context window was nearly full"}

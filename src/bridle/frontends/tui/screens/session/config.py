@@ -222,7 +222,7 @@ _TYPE_NUMBER: Command[SettingRow] = Command(
     when=_is_open("number"),
     ask="Number",
     initial=lambda row: "" if row.value is None else str(row.value),
-    check=lambda _, text: "" if _number(text) is not None else "that is not a number",
+    check=lambda _, text: "" if _number(text) is not None else "not a number",
     act=_parsed_number,
 )
 _TYPE_TEXT: Command[SettingRow] = Command(

@@ -57,7 +57,7 @@ def items_view(items: Items, *, read: Callable[[ContextItem], str], do: Do = not
             Command(
                 key="d",
                 words="drop",
-                confirm="Send this no more? A result goes with its call.",
+                confirm="Remove this from the context? A call is removed with its result.",
                 when=lambda item: not item.pinned,
                 act=lambda item, _: DropItem(item.id) if item else None,
             ),
@@ -99,5 +99,5 @@ def _details(item: ContextItem, words: str, width: int) -> list[Line]:
     rows = [heading(item.title or item.kind), *pair("kind", item.kind, width, column=8)]
     rows += pair("takes", tokens(item.tokens), width, column=8)
     rows += pair("id", item.id, width, column=8)
-    rows += pair("pinned", "it is never cleared", width, column=8) if item.pinned else []
+    rows += pair("pinned", "yes, never cleared", width, column=8) if item.pinned else []
     return [*rows, *([(), *paragraph(words, width)] if words else [])]

@@ -39,7 +39,7 @@ def _pane(source: DiffSource, do: Do) -> ListPane[FileChange]:
     known: dict[tuple[str, int], list[Line]] = {}
 
     def details(change: FileChange, width: int) -> list[Line]:
-        # Colouring code takes long enough to be felt when done anew with every key.
+        # Coloring code takes long enough to be felt when done anew with every key.
         if (change.path, width) not in known:
             known[change.path, width] = _details(change, width)
         return known[change.path, width]
@@ -57,7 +57,7 @@ def _pane(source: DiffSource, do: Do) -> ListPane[FileChange]:
         intro=(lambda width: [*paragraph(_total(source), width, MUTED), ()]) if source.changes else None,
         commands=(edit,),
         contexts=("DiffDialog",),
-        empty="nothing has changed",
+        empty="no changes",
     )
 
 
@@ -84,7 +84,7 @@ def _item(change: FileChange) -> Item[FileChange]:
 
 def _details(change: FileChange, width: int) -> list[Line]:
     if change.kind == "binary":
-        return [change_header(change), (), *paragraph("Its content is not text.", width)]
+        return [change_header(change), (), *paragraph("Binary file.", width)]
     return [change_header(change), (), *render_hunks(change, width, limit=_MOST_LINES)]
 
 

@@ -52,7 +52,7 @@ def doctor_view(checks: Sequence[Check], *, do: Do = nothing) -> TabbedView[Sequ
 
 def _aside(checks: Sequence[Check]) -> str:
     wrong = sum(check.health != "ok" for check in checks)
-    return count(wrong, "problem") if wrong else "all is well"
+    return count(wrong, "problem") if wrong else "no problems found"
 
 
 def _items(checks: Sequence[Check]) -> list[Item[Check]]:
@@ -71,4 +71,4 @@ def _items(checks: Sequence[Check]) -> list[Item[Check]]:
 def _details(check: Check, width: int) -> list[Line]:
     rows = [*paragraph(homely(check.text), width, style("heading", bold=True)), ()]
     remedy = homely(check.remedy)
-    return [*rows, *([(), heading("what to do"), *paragraph(remedy, width)] if remedy else [])]
+    return [*rows, *([(), heading("how to fix it"), *paragraph(remedy, width)] if remedy else [])]

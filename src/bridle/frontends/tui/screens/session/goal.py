@@ -1,4 +1,4 @@
-"""The condition that the session works towards."""
+"""The condition that the session works toward."""
 
 from msgspec import Struct
 
@@ -38,15 +38,17 @@ def goal_view(goal: Goal, *, do: Do = nothing) -> TabbedView[Goal]:
         accept=(
             Command(
                 key="enter",
-                words="type it",
+                words="edit",
                 when=lambda what: what == "set",
-                ask="Work until …",
+                ask="Work until…",
                 initial=lambda _: shown.condition,
                 check=lambda _, text: "" if text else "type a condition",
                 closes=True,
                 act=lambda _, given: SetGoal(given.text),
             ),
-            Command(key="enter", words="end it", confirm="End this goal?", act=lambda _, __: SetGoal("")),
+            Command(
+                key="enter", words="end the goal", confirm="End this goal?", act=lambda _, __: SetGoal("")
+            ),
         ),
     )
 
@@ -60,7 +62,7 @@ def goal_view(goal: Goal, *, do: Do = nothing) -> TabbedView[Goal]:
 
 def _items(goal: Goal) -> list[Item[str]]:
     items = [Item(value="set", label="change the condition" if goal.condition else "set a condition")]
-    return [*items, Item(value="clear", label="end it")] if goal.condition else items
+    return [*items, Item(value="clear", label="end the goal")] if goal.condition else items
 
 
 def _intro(goal: Goal, width: int) -> list[Line]:
@@ -71,4 +73,4 @@ def _intro(goal: Goal, width: int) -> list[Line]:
     state = "reached" if goal.is_met else "not reached yet"
     rows = [heading("work until"), *paragraph(goal.condition, width, style("accent"))]
     rows += pair("state", f"{state}, {count(goal.turns, 'turn')}, {duration(goal.seconds)}", width, column=10)
-    return [*rows, *(pair("last look", goal.last, width, column=10) if goal.last else [])]
+    return [*rows, *(pair("last check", goal.last, width, column=10) if goal.last else [])]

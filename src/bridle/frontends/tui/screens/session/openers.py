@@ -140,7 +140,7 @@ async def open_permissions(context: CommandContext, screen: ScreenContext) -> Op
 
 
 async def open_goal(context: CommandContext, screen: ScreenContext) -> OpenScreen:
-    """The condition that is worked towards."""
+    """The condition that is worked toward."""
 
     async def read() -> Goal:
         goal = context.goal

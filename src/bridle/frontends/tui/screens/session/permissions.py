@@ -17,16 +17,16 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 Effect = Literal["allow", "ask", "deny"]
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 DESTINATIONS = (
-    ("localSettings", "this project, for you alone"),
+    ("localSettings", "this project, only for you"),
     ("projectSettings", "this project, for everyone"),
     ("userSettings", "all your projects"),
     ("session", "this session"),
 )
 _SOURCES = {
-    "policySettings": "set by your organisation",
-    "flagSettings": "given at the start",
-    "cliArg": "given at the start",
-    "command": "of a command",
+    "policySettings": "set by your organization",
+    "flagSettings": "from the command line",
+    "cliArg": "from the command line",
+    "command": "from a command",
     **dict(DESTINATIONS),
 }
 _WRITABLE = frozenset(value for value, _ in DESTINATIONS)
@@ -78,9 +78,9 @@ def permissions_view(data: Permissions, *, do: Do = nothing, tab: int = 0) -> Ta
 
 
 _MEANING: dict[Effect, str] = {
-    "allow": "These calls run without a question.",
+    "allow": "These calls run without approval.",
     "ask": "These calls always need approval, in every mode.",
-    "deny": "These calls are never made; this beats ask and allow.",
+    "deny": "These calls are always blocked. Deny rules override ask and allow rules.",
 }
 
 
@@ -93,7 +93,7 @@ def _rules_pane(effect: Effect, data: Permissions, do: Do) -> ListPane[RuleRow]:
         do=do,
         details=_rule_details,
         intro=lambda width: [*paragraph(_MEANING[effect], width), ()],
-        empty="no rules yet; a adds one",
+        empty="no rules yet; press a to add one",
         commands=(
             Command(
                 key="a",
@@ -119,7 +119,7 @@ def _folders_pane(data: Permissions, do: Do) -> ListPane[FolderRow]:
     return ListPane(
         _folder_items(data),
         do=do,
-        intro=lambda width: [*paragraph("Files in these folders may be read and worked on.", width), ()],
+        intro=lambda width: [*paragraph("bridle can read and edit files in these folders.", width), ()],
         commands=(
             Command(
                 key="a",
@@ -133,7 +133,7 @@ def _folders_pane(data: Permissions, do: Do) -> ListPane[FolderRow]:
             Command(
                 key="d",
                 words="remove",
-                confirm="Take this folder away?",
+                confirm="Remove this folder?",
                 when=lambda row: row.source in _WRITABLE,
                 act=lambda row, _: RemoveFolder(row.path, row.source) if row else None,
             ),
@@ -146,11 +146,11 @@ def _denials_pane(data: Permissions, do: Do) -> ListPane[DenialRow]:
         _denial_items(data),
         do=do,
         details=_denial_details,
-        empty="nothing was denied lately",
+        empty="no recent denials",
         commands=(
             Command(
                 key="a",
-                words="allow from now on",
+                words="always allow",
                 ask="Rule that allows it",
                 initial=lambda row: row.rule,
                 check=lambda _, text: "" if text else "type a rule",
@@ -175,7 +175,7 @@ def _note(row: RuleRow) -> str:
 
 def _folder_items(data: Permissions) -> Sequence[Item[FolderRow]]:
     return [
-        Item(value=row, label=row.path, facts=(_SOURCES.get(row.source, row.source or "working folder"),))
+        Item(value=row, label=row.path, facts=(_SOURCES.get(row.source, row.source or "working directory"),))
         for row in data.folders
     ]
 

@@ -11,7 +11,7 @@ from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.types.ledger import Ledger, Pin
 
-_GROUPS = {"user": "Pinned by you", "found": "Found in what you said"}
+_GROUPS = {"user": "Pinned by you", "found": "Found in your prompts"}
 
 
 class AddPin(Struct, frozen=True):
@@ -33,9 +33,9 @@ def pins_view(ledger: Ledger, *, do: Do = nothing) -> TabbedView[Ledger]:
         commands=(
             Command(
                 key="a",
-                words="pin something",
-                ask="What must not be lost?",
-                check=lambda _, text: "" if text else "type what to keep",
+                words="add a pin",
+                ask="Text to keep",
+                check=lambda _, text: "" if text else "type the text to keep",
                 act=lambda _, given: AddPin(given.text),
                 alone=True,
             ),

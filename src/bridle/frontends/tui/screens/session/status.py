@@ -43,7 +43,7 @@ def status_lines(facts: StatusFacts, width: int) -> list[Line]:
     for name, pairs in facts.parts:
         rows += [*([()] if rows else []), *([heading(name)] if name else []), *_pairs(pairs, width)]
     if facts.problems:
-        rows += [(), heading("to look after")]
+        rows += [(), heading("needs attention")]
     for problem in facts.problems:
         said = paragraph(problem, max(1, width - 2))
         rows += [(Span("  " if at else "! ", style("warning")), *each) for at, each in enumerate(said)]

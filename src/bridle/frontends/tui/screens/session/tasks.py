@@ -71,7 +71,7 @@ def tasks_view(
         items(tasks),
         details=lambda id, width: _details(known[id], read(id, _TAIL), clock(), width),
         do=do,
-        empty="nothing runs in the background",
+        empty="nothing is running in the background",
         accept=(
             Command(
                 key="enter",
@@ -85,15 +85,15 @@ def tasks_view(
             Command(
                 key="m",
                 words="message",
-                ask="What should it know?",
-                check=lambda _, text: "" if text else "say something, or press esc",
+                ask="Message to the agent",
+                check=lambda _, text: "" if text else "type a message, or press esc",
                 when=lambda id: known[id].kind == "local_agent",
                 act=lambda id, given: MessageAgent(id, given.text) if id else None,
             ),
             Command(
                 key="s",
                 words="stop",
-                confirm="Stop it and all that it started?",
+                confirm="Stop it and everything it started?",
                 when=lambda id: _can_be_stopped(known[id]),
                 act=lambda id, _: StopTask(id) if id else None,
             ),
@@ -101,7 +101,7 @@ def tasks_view(
                 key="shift+s",
                 label="S",
                 words="stop all",
-                confirm="Stop everything that runs in the background?",
+                confirm="Stop everything in the background?",
                 when=lambda _: any(map(_can_be_stopped, known.values())),
                 act=lambda _, __: StopAllTasks(),
             ),
@@ -158,4 +158,4 @@ def _details(task: Task, output: str, now: float, width: int) -> list[Line]:
         rows += [(), heading("result"), *render_markdown(found[:_TAIL], width)]
     rows += [(), heading("output")]
     shown = fold_output(output, width, head=0, tail=_ROWS)
-    return [*rows, *(shown or paragraph("nothing yet", width, MUTED))]
+    return [*rows, *(shown or paragraph("no output yet", width, MUTED))]

@@ -61,7 +61,7 @@ def session_lines(facts: UsageFacts, width: int) -> list[Line]:
     known = [each.usd for each in facts.session if each.is_priced]
     total = money(sum(known)) if known or not facts.session else "unknown price"
     if known and len(known) < len(facts.session):
-        total += " and models without a known price"
+        total += " plus models without a known price"
     rows = pair("cost", total, width)
     work = facts.work
     if work.api_ms:
@@ -95,9 +95,9 @@ def _timeline(used: SessionUsage, width: int) -> list[Line]:
             rows += curve(used.hit_rates, width, top=1.0, labels=("100%", "0%"), height=2)
     if used.prompts:
         most_tokens, most_usd = max(p.tokens for p in used.prompts), max(p.usd for p in used.prompts)
-        rows += [(), heading(f"tokens per prompt, {_short(most_tokens)} at most")]
+        rows += [(), heading(f"tokens per prompt, peak {_short(most_tokens)}")]
         rows += [_spark([float(p.tokens) for p in used.prompts], width)]
-        rows += [(), heading(f"$ per prompt, {money(most_usd)} at most")]
+        rows += [(), heading(f"$ per prompt, peak {money(most_usd)}")]
         rows += [_spark([each.usd for each in used.prompts], width), *_costliest(used.prompts, width)]
     return rows
 

@@ -20,7 +20,7 @@ _MOST_CALLS = 15
 _LONGEST_ASKED = 8_000
 _LONGEST_SAID = 20_000
 _SIGNS: Mapping[AgentState, tuple[str, str, str]] = {
-    "running": ("◐", "accent", "At work"),
+    "running": ("◐", "accent", "Running"),
     "failed": ("✗", "error", "Failed"),
     "stopped": ("■", "warning", "Stopped"),
     "skipped": ("⊘", "warning", "Skipped"),

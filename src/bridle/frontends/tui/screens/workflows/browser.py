@@ -72,11 +72,11 @@ class WorkflowBrowser:
             do=self._do,
             details=self._details,
             intro=self._intro,
-            empty="none is saved; write one to .claude/workflows/name.js",
+            empty="no saved workflows; add one in .claude/workflows/NAME.js",
             commands=(*run_commands(self._find, taken), _edit_saved(self._saved)),
             accept=(
                 Command(key="enter", words="open", act=self._open, when=self._is_run),
-                Command(key="enter", words="run it", closes=True, act=self._call),
+                Command(key="enter", words="run", closes=True, act=self._call),
             ),
         )
         self._drill.push("", self._list)
@@ -108,7 +108,7 @@ class WorkflowBrowser:
             else ""
         )
         live = sum(run.live for run in board.runs)
-        self.sheet.aside = f"{live} at work" if live else count(len(board.runs), "run") if board.runs else ""
+        self.sheet.aside = f"{live} running" if live else count(len(board.runs), "run") if board.runs else ""
 
     def _open(self, key: str | None, _: CommandInput) -> None:
         if key is not None and (run := self._find(key)) is not None:
@@ -182,7 +182,7 @@ def _run_lines(run: RunView, width: int, now: float) -> list[Line]:
     rows += [run_line(run, now), ()]
     for phase in run.phases:
         total = phase.waiting + phase.running + phase.done + phase.failed
-        stands = f"{phase.done} of {total} done" if total else "not begun"
+        stands = f"{phase.done} of {total} done" if total else "not started"
         missing = f", {phase.failed} not done" if phase.failed else ""
         rows += pair(phase.title or "no phase", f"{stands}{missing}", width)
     rows += [(), *pair("run", run.run_id, width, column=8), *pair("script", run.script_path, width, column=8)]

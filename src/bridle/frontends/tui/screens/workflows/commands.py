@@ -79,7 +79,7 @@ def run_commands(find: Find, taken: Taken, *, titled: bool = True) -> tuple[Comm
             key="x",
             words="stop",
             titled=titled,
-            confirm="Stop the run and all its agents? What they have finished is kept.",
+            confirm="Stop the run and all its agents? Finished results are kept.",
             when=_when(find, lambda run: run.live),
             act=_act(find, lambda run: StopRun(run.run_id)),
         ),
@@ -100,7 +100,7 @@ def shared_commands(
 
     def doubt(_: Any, given: CommandInput) -> str:
         path = taken(given.text, "user" if given.choice == "user" else "project")
-        return f"{path} is there already. Replace it?" if path else ""
+        return f"{path} already exists. Replace it?" if path else ""
 
     return (
         Command(
@@ -113,7 +113,7 @@ def shared_commands(
             key="s",
             words="save",
             titled=titled,
-            ask="Save the script as a command. Its name:",
+            ask="Save the script as a command. Name:",
             initial=lambda item: run.name if (run := find(item)) else "",
             check=lambda _, text: _wrong_name(text),
             choices=lambda _: _SCOPES,
@@ -157,16 +157,16 @@ def agent_commands(find: Find, find_agent: FindAgent) -> tuple[Command[Any], ...
     return (
         Command(
             key="t",
-            words="its conversation",
+            words="open its conversation",
             closes=True,
             when=lambda item: (agent := find_agent(item)) is not None and agent.agent_id is not None,
             act=lambda item, _: _conversation(find_agent(item)),
         ),
-        Command(key="x", words="stop it", when=at_work, act=direct("stop")),
-        Command(key="r", words="restart it", when=at_work, act=direct("restart")),
+        Command(key="x", words="stop", when=at_work, act=direct("stop")),
+        Command(key="r", words="restart", when=at_work, act=direct("restart")),
         Command(
             key="r",
-            words="do it again",
+            words="run again",
             when=is_left_over,
             act=again,
         ),
@@ -195,4 +195,4 @@ def _when(find: Find, holds: Callable[[RunView], bool]) -> Callable[[Any], bool]
 
 
 def _wrong_name(text: str) -> str:
-    return "" if _NAME.fullmatch(text) else "a name begins with a letter or digit; . _ - may follow"
+    return "" if _NAME.fullmatch(text) else "use letters, digits, . _ and -, starting with a letter or digit"

@@ -271,5 +271,5 @@ def _at(rows: Sequence[Line], index: int) -> Line:
 
 
 def _unfocused(row: Line) -> Line:
-    """The mark of the selection without its colour, where the keys are for the other column."""
+    """The mark of the selection without its color, where the keys are for the other column."""
     return (Span("› ", MUTED), *row[1:]) if row and row[0].text == "› " else row
