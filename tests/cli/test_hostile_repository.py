@@ -306,7 +306,7 @@ async def test_nothing_that_a_stranger_planted_goes_off(tmp_path: Path):
         # The tools themselves worked, with the user's own programs.
         assert "main.py" in heard and "changed" in heard
         # The user was told what is left out, and how to let it in.
-        (line,) = [line for line in err.splitlines() if "this folder is not trusted, left out: " in line]
+        (line,) = [line for line in err.splitlines() if "this folder is not trusted, ignored: " in line]
         assert "`bridle trust`" in line
         told = first["untrusted"]
         keys = {each["key"] for each in told["left_out"]}

@@ -81,7 +81,7 @@ async def test_unknown_option_is_one_line_and_code_one(tmp_path: Path):
         (("-p", "hi", "--settings", "/no/such/file.json"), "/no/such/file.json"),
         (("-p", "hi", "--setting-sources", "user,moon"), "moon"),
         (("-p", "hi", "--system-prompt-file", "/no/such/prompt"), "/no/such/prompt"),
-        (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "cannot be used together"),
+        (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "can't be used together"),
         (("-p", "hi", "--allowedTools", "Bash("), "--allowedTools"),
         (("-p", "hi", "--max-turns", "none"), "whole number"),
         (("ssh", "host"), "'bridle ssh' is not part of this version"),
@@ -100,7 +100,7 @@ async def test_a_missing_working_folder_is_a_warning(tmp_path: Path):
     async with MessagesServer([step("ok")]) as server:
         done = await Program(tmp_path, server.url).run("-p", "hi", "--add-dir", "/no/such/folder")
     assert (done.code, done.out) == (0, "ok\n")
-    assert done.err == "warning: --add-dir: there is no folder /no/such/folder\n"
+    assert done.err == "warning: --add-dir: no such folder: /no/such/folder\n"
 
 
 async def test_unreachable_server_says_what_to_check(tmp_path: Path):

@@ -90,7 +90,7 @@ async def test_a_person_is_asked_with_what_is_known_and_shown_what_will_be_writt
 async def test_a_person_who_does_not_agree_changes_nothing(tmp_path: Path, answers: list[Any]):
     content = {"region": "us-east-1"}
     made, _ = _commanded(tmp_path, *(Supplied(action=each, content=content) for each in answers))
-    assert "Nothing was changed." in _text(await made.run("/setup-bedrock"))
+    assert "No changes made." in _text(await made.run("/setup-bedrock"))
     assert not (made.home / "settings.json").exists()
 
 

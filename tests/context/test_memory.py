@@ -55,7 +55,7 @@ def test_the_index_is_cut_to_what_a_session_may_be_given(tmp_path: Path):
 
     (tmp_path / "MEMORY.md").write_text("ä" * 40_000 + "\n" + "x")
     assert len(load_memory(str(tmp_path)).text.encode()) <= 25_000
-    assert "only its beginning" in str(memory_text(str(tmp_path), memory))
+    assert "Only the beginning" in str(memory_text(str(tmp_path), memory))
 
 
 def test_files_that_make_no_sense_are_named_and_left_out(tmp_path: Path):

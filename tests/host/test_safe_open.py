@@ -49,7 +49,7 @@ def test_only_what_was_approved_is_accepted_once_somebody_decided(tmp_path: Path
     path.symlink_to(tmp_path / "b")
     with pytest.raises(PathChanged) as caught:
         locate(str(path), approved)
-    assert caught.value.strerror == "it leads elsewhere now; try again"
+    assert caught.value.strerror == "its target changed; try again"
 
 
 def test_a_circle_of_links_leads_nowhere(tmp_path: Path):

@@ -78,7 +78,7 @@ async def test_server_of_an_untrusted_project_is_not_started_and_that_is_said(tm
         (program.project / ".mcp.json").write_text(_config(p=entry))
         done = await program.run("-p", "go")
         assert done.code == 0 and not marker.exists()
-        assert "this folder is not trusted, left out: mcpServers.p (.mcp.json)" in done.err
+        assert "this folder is not trusted, ignored: mcpServers.p (.mcp.json)" in done.err
         await program.run("-p", "go", BRIDLE_TRUST_FOLDER=str(program.project))
         assert marker.exists()
 

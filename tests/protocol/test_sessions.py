@@ -77,7 +77,7 @@ async def test_no_persistence_writes_no_transcript(tmp_path: Path):
     [
         (("--session-id", "nope"), "UUID"),
         (("--resume",), "--resume needs the id"),
-        (("-c", "--resume", "x"), "cannot be used together"),
+        (("-c", "--resume", "x"), "can't be used together"),
         (("-c", "--session-id", "11111111-1111-4111-8111-111111111111"), "--fork-session"),
         (("--fork-session",), "--continue or --resume"),
     ],

@@ -224,8 +224,8 @@ async def test_of_a_file_of_which_a_part_is_known_what_was_written_comes_back(tm
     ("poor", "why"),
     [
         (says("<summary></summary>"), "the summary is empty"),
-        (says("We did things."), "does not stand in <summary> tags"),
-        (says("<summary>open"), "the summary is not whole"),
+        (says("We did things."), "is not inside <summary> tags"),
+        (says("<summary>open"), "the summary is incomplete"),
         (says("<summary>All went well.</summary>"), "Never touch the vendor folder"),
     ],
 )

@@ -46,7 +46,7 @@ async def test_at_a_terminal_the_demo_opens_with_the_prompt_typed_in(tmp_path: P
         await terminal.until_text("All tests pass now")
         await terminal.until_text("? for keys")
         terminal.type("\x04\x04")
-        await terminal.until_text("The first start takes a key")
+        await terminal.until_text("The first start asks for an API key")
         shown = "\n".join(terminal.emulator.everything)
         assert "What changed:" in shown and "+    if cents >= DISCOUNT_FROM:" in shown
         assert "--resume" not in shown

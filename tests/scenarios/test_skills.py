@@ -511,7 +511,7 @@ async def test_an_output_style_that_is_not_there_is_told(tmp_path: Path):
         _write(program.home / ".claude/settings.json", json.dumps({"outputStyle": "Nobody's"}))
         done = await program.run("-p", "go")
         unknown = await program.run("-p", "/output-style nobody's")
-    assert done.code == 0 and 'there is no output style "Nobody\'s"' in done.err
+    assert done.code == 0 and 'unknown output style "Nobody\'s"' in done.err
     assert unknown.code == 1 and "Concise" in unknown.out
 
 

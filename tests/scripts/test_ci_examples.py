@@ -89,7 +89,7 @@ async def test_a_missing_folder_and_restricted_mode_do_not_end_the_run(tmp_path:
         done = await program.run("-p", "hi", *flags, "--add-dir", "/nowhere/at/all")
         named = await program.run("-p", "hi", *flags, "--tools", "Bash,Read")
     assert done.code == 0
-    assert done.err == "warning: --add-dir: there is no folder /nowhere/at/all\n"
+    assert done.err == "warning: --add-dir: no such folder: /nowhere/at/all\n"
     assert {"Bash", "WebFetch"}.isdisjoint(done.frames[0]["tools"])
     assert "Bash" in named.frames[0]["tools"]
 

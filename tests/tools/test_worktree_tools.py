@@ -181,7 +181,7 @@ async def test_inputs_that_make_no_sense_are_refused(tmp_path: Path):
     words = (
         "is not in a worktree",
         "not both",
-        "cannot be the name",
+        "is not a valid worktree name",
         "already",
         "only works with the action remove",
     )
@@ -323,4 +323,4 @@ async def test_the_flag_begins_in_a_tree_that_is_removed_unless_it_holds_work(tm
     assert sorted(os.listdir(trees)) == ["kept", "old"]
 
     refused = await program.run("-p", "hi", "--model", "offline", "--worktree=a b")
-    assert refused.code != 0 and "cannot be the name" in refused.err
+    assert refused.code != 0 and "is not a valid worktree name" in refused.err

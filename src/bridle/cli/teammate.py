@@ -60,9 +60,9 @@ def _introduce(path: str, agent_id: str) -> tuple[socket.socket, MemberLaunch]:
         line.sendall(to_line(Hello(agent_id, os.getpid())))
         said = msgspec.json.decode(_first_line(line), type=ToMember)
     except (OSError, msgspec.DecodeError) as error:
-        raise UsageError(f"the leader of this teammate cannot be reached: {error}") from error
+        raise UsageError(f"can't reach the leader of this teammate: {error}") from error
     if not isinstance(said, Welcome) or said.launch is None:
-        raise UsageError("the leader of this teammate does not know it")
+        raise UsageError("the leader does not know this teammate")
     line.setblocking(False)
     return line, said.launch
 

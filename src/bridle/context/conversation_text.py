@@ -46,7 +46,7 @@ def clipped(text: str, most: int) -> str:
 def _opening(first: Sequence[SentMessage], most: int) -> SentMessage:
     """What the conversation is about, where the rest of its beginning has no room."""
     words = clipped("\n\n".join(text_of(message["content"]) for message in first), most)
-    return {"role": "user", "content": f"{words}\n\n[… an earlier part of the work is left out …]"}
+    return {"role": "user", "content": f"{words}\n\n[… an earlier part of the work is omitted …]"}
 
 
 def _names(messages: Sequence[SentMessage]) -> dict[str, str]:

@@ -61,7 +61,7 @@ def describe_environment(environment: Environment) -> str:
             f"Git repository: {'yes' if environment.repository else 'no'}",
             f"Platform: {environment.platform} ({one_line(environment.os_version, 100)})",
             f"Shell: {one_line(environment.shell, 100)}",
-            f"Date when the session began: {environment.date}",
+            f"Session start date: {environment.date}",
             f"Model: {one_line(environment.model, 200)}",
         ]
     )

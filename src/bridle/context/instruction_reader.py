@@ -186,11 +186,11 @@ class InstructionReader:
         room = min(_FILE_BYTES, self._left)
         if len(self._files) >= _MOST_FILES or (len(data) > room and room < _LEAST_BYTES):
             limits = f"{_TOTAL_BYTES // 1000} KB and {_MOST_FILES} files"
-            self.report(f"{one_line(path)} is left out: instructions may have {limits} in all.")
+            self.report(f"{one_line(path)} is skipped: instructions can have {limits} in total.")
             return ""
         self._left -= min(len(data), room)
         if len(data) <= room:
             return text
         self.report(f"{one_line(path)} is cut to its first {room // 1000} KB: shorten it.")
-        notice = f"[The rest of this file, {len(data) - room} bytes, is left out; read it when you need it.]"
+        notice = f"[The rest of this file, {len(data) - room} bytes, omitted; read it when you need it.]"
         return f"{data[:room].decode('utf-8', 'ignore')}\n\n{notice}"

@@ -56,7 +56,7 @@ def load_memory(folder: str) -> Memory:
     except FileNotFoundError:
         return Memory()
     except (OSError, UnicodeDecodeError) as error:
-        return Memory(problems=(f"{path} was left out: {error}",))
+        return Memory(problems=(f"Skipped {path}: {error}",))
     lines = text.splitlines()
     shown = "\n".join(lines[:MOST_LINES])
     cut = len(lines) > MOST_LINES
@@ -69,11 +69,7 @@ def memory_text(folder: str, memory: Memory) -> str | None:
     """What stands before the first prompt; None when there is nothing to say."""
     if not memory.text:
         return None
-    rest = (
-        f"\n\n(There is more in {os.path.join(folder, INDEX)}; only its beginning is shown.)"
-        if memory.cut
-        else ""
-    )
+    rest = f"\n\n(Only the beginning of {os.path.join(folder, INDEX)} is shown.)" if memory.cut else ""
     return f"{_OPENING.format(folder=folder)}\n\n{memory.text}{rest}"
 
 
@@ -92,7 +88,7 @@ def topics(folder: str) -> tuple[list[Topic], list[str]]:
         try:
             topic = read_topic(read_bytes(path, _LARGEST_FILE).decode(), name)
         except (OSError, UnicodeDecodeError, ValueError) as error:
-            problems.append(f"{path} was left out: {error}")
+            problems.append(f"Skipped {path}: {error}")
         else:
             found.append(topic)
     return sorted(found, key=lambda topic: topic.modified, reverse=True), problems
@@ -106,12 +102,12 @@ def read_topic(text: str, file: str) -> Topic:
     """
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n?(.*)", text, re.DOTALL)
     if match is None:
-        raise ValueError("it does not begin with a head between --- lines")
+        raise ValueError("it does not start with a header between --- lines")
     head = dict(line.split(":", 1) for line in match[1].splitlines() if ":" in line)
     given = {key.strip(): value.strip().strip("\"'") for key, value in head.items()}
     kind = find_kind(given.get("type"))
     if kind is None:
-        raise ValueError(f"its type is none of {', '.join(KINDS)}")
+        raise ValueError(f"its type is not one of {', '.join(KINDS)}")
     return Topic(
         name=given.get("name") or file.removesuffix(".md"),
         description=given.get("description", ""),
@@ -136,9 +132,9 @@ def save_topic(folder: str, topic: Topic) -> str:
         OSError: it cannot be written.
     """
     if not topic.body.strip() or not topic.name.strip():
-        raise ValueError("there is nothing to remember")
+        raise ValueError("nothing to save")
     if _SECRET.search(f"{topic.description}\n{topic.body}"):
-        raise ValueError("it holds what looks like a key or a password")
+        raise ValueError("it contains something that looks like a key or a password")
     make_folders(folder, private=True)
     file = topic.file or f"{topic.kind}_{_slug(topic.name)}.md"
     name, description = one_line(topic.name, 100), one_line(topic.description, 200)
@@ -160,7 +156,7 @@ def add_line(path: str, text: str) -> None:
     """
     line = " ".join(text.split())
     if not line:
-        raise ValueError("there is nothing to remember")
+        raise ValueError("nothing to save")
     if _SECRET.search(line):
         raise ValueError("it looks like a key or a password")
     make_folders(os.path.dirname(path), private=False)

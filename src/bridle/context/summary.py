@@ -107,9 +107,9 @@ def flaw_in(message: AssistantMessage, pins: tuple[str, ...] = ()) -> str | None
     except ValueError as flaw:
         return str(flaw)
     if _SUMMARY.search(text_of(message["content"])) is None:
-        return "the summary does not stand in <summary> tags"
+        return "the summary is not inside <summary> tags"
     left_out = next((pin for pin in pins if not _speaks_of(summary, pin)), None)
-    return None if left_out is None else f"it leaves out what the user has laid down: {left_out!r}"
+    return None if left_out is None else f"it omits requirements of the user: {left_out!r}"
 
 
 def _speaks_of(summary: str, pin: str) -> bool:
@@ -131,7 +131,7 @@ def read_summary(message: AssistantMessage) -> str:
     if (found := _SUMMARY.search(text)) is not None:
         text = found[1]
     elif re.search(r"</?summary>", text, re.IGNORECASE):
-        raise ValueError("the summary is not whole")
+        raise ValueError("the summary is incomplete")
     summary = _NOTES.sub("", text).strip()
     if not summary:
         raise ValueError("the summary is empty")

@@ -98,7 +98,7 @@ def read_window(text: str) -> int | None:
     factor = {"k": 1_000, "m": 1_000_000}.get(wanted[-1:], 1)
     digits = wanted[:-1] if factor > 1 else wanted
     if not digits.isascii() or not digits.isdigit() or not _SMALLEST <= int(digits) * factor <= _LARGEST:
-        raise ValueError(f"{text!r} is not a window: use auto, or tokens from 100k to 1m")
+        raise ValueError(f"{text!r} is not a window size: use auto, or a number of tokens from 100k to 1m")
     return int(digits) * factor
 
 

@@ -146,7 +146,7 @@ def require_program(name: str, env: Mapping[str, str], *, writable: Iterable[str
         FileNotFoundError: there is none that can be relied on.
     """
     if (found := find_program(name, env, writable=writable)) is None:
-        raise FileNotFoundError(2, f"no {name} outside the working folders on the PATH", name)
+        raise FileNotFoundError(2, f"{name} not found on the PATH (working folders are not searched)", name)
     return found
 
 

@@ -19,7 +19,7 @@ class PathChanged(OSError):
     """A path does not lead any more where it led when it was checked."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(errno.ELOOP, "it leads elsewhere now; try again", path)
+        super().__init__(errno.ELOOP, "its target changed; try again", path)
 
 
 class Location(Struct, frozen=True):

@@ -63,7 +63,7 @@ class ControlExchange:
             HostClosed: there will be no answer.
         """
         if self._gone:
-            raise HostClosed("The host program has closed its side.")
+            raise HostClosed("The host program closed the connection.")
         request_id = new_uuid()
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -95,7 +95,7 @@ class ControlExchange:
         self._gone = True
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(HostClosed("The host program closed its side before it answered."))
+                answer.set_exception(HostClosed("The host program closed the connection before it answered."))
 
 
 def success(request: ControlRequest, answer: Frame | None = None, **beside: Any) -> Frame:

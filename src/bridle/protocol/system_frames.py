@@ -53,7 +53,7 @@ def notice(event: Notice) -> dict[str, Any]:
                 "original_model": event.original,
                 "fallback_model": event.fallback,
                 "content": SECRETS.hide(
-                    f"{event.fallback} answers for {event.original} in this turn: {event.reason}"
+                    f"{event.fallback} replaces {event.original} in this turn: {event.reason}"
                 ),
             }
         case Withdrawn():

@@ -109,7 +109,7 @@ def _warn_if_shadowed(options: Options) -> None:
         what = f"{', '.join(dict.fromkeys(whole))}: allowed_tools allows all calls of it" if whole else ""
     if what:
         warnings.warn(
-            f"can_use_tool will not be asked about {what}. A PreToolUse hook sees every call.",
+            f"can_use_tool is not called for {what}. A PreToolUse hook sees every call.",
             CanUseToolShadowedWarning,
             stacklevel=2,
         )

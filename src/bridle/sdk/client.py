@@ -222,4 +222,4 @@ def _user(text: str) -> dict[str, Any]:
 
 def _refuse_transport(transport: object) -> None:
     if transport is not None:
-        raise CLIConnectionError("There is nothing to transport inside a process: leave transport out.")
+        raise CLIConnectionError("An in-process session has no transport: leave transport out.")

@@ -157,7 +157,7 @@ class LiveSession:
         if serving is None or not serving.done() or serving.cancelled():
             return
         if (defect := serving.exception()) is not None:
-            raise ProcessError(f"bridle has a defect: {_innermost(defect)}", exit_code=1) from defect
+            raise ProcessError(f"internal error in bridle: {_innermost(defect)}", exit_code=1) from defect
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the session; it ends with it."""
@@ -180,7 +180,7 @@ class LiveSession:
             await self._mirror.close()
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(CLIConnectionError("The session is over."))
+                waiting.set_exception(CLIConnectionError("The session has ended."))
         self._messages.put_nowait(None)
 
     def warn(self, text: str) -> None:

@@ -284,8 +284,8 @@ def tool_servers(options: Options) -> dict[str, ToolServer]:
         instance = config.get("instance")
         if not isinstance(instance, ToolServer):
             raise CLIConnectionError(
-                f"The MCP server {name} is not one of bridle.sdk.create_sdk_mcp_server: make it with that, "
-                "or run it as a process of its own and give its command."
+                f"The MCP server {name} was not made with bridle.sdk.create_sdk_mcp_server: use that, "
+                "or run the server as a process and pass its command."
             )
         found[name] = instance
     return found
@@ -323,9 +323,9 @@ def _refuse(options: Options) -> None:
             "Please use one or the other."
         )
     if options.permission_prompt_tool_name not in (None, "stdio"):
-        raise CLIConnectionError("Inside a process questions go to can_use_tool: give that instead.")
+        raise CLIConnectionError("An in-process session asks can_use_tool: pass that instead.")
     if options.user is not None:
-        raise CLIConnectionError("user cannot be honored inside a process: start bridle as that user.")
+        raise CLIConnectionError("user is not supported in-process: start bridle as that user.")
     for plugin in options.plugins:
         if plugin["type"] != "local":
             raise ValueError(f"Unsupported plugin type: {plugin['type']}")

@@ -186,7 +186,7 @@ class _Validator:
             try:
                 self._compiled = jsonschema_rs.validator_for(dict(self._schema), offline=True)
             except ValueError as error:
-                raise UsageError(f"the input schema of {self._name} cannot be used: {error}") from error
+                raise UsageError(f"invalid input schema for {self._name}: {error}") from error
         fault = next(iter(self._compiled.iter_errors(input)), None)
         if fault is not None:
             place = "/".join(map(str, fault.instance_path))

@@ -16,7 +16,7 @@ from bridle.types.usage import Usage
 
 _SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 _TOOL: ToolDefinition = {"name": "report", "description": "Report a word.", "input_schema": _SCHEMA}
-_CALLED = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
+_CALLED = {True: "it called the tool", False: "it did not call the tool", None: ""}
 
 
 class ModelAnswer(Struct, frozen=True, kw_only=True):

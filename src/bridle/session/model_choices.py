@@ -116,7 +116,7 @@ def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
     choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
     if not is_available(named := settled(named, choice), choice):
         allowed = ", ".join(config.settings.available_models or ())
-        raise UsageError(f"the model {named} is not among availableModels: {allowed}")
+        raise UsageError(f"the model {named} is not in availableModels: {allowed}")
     return named
 
 

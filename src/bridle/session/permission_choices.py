@@ -37,7 +37,7 @@ def choose_mode(options: SessionOptions, config: Config, env: Mapping[str, str])
     if named == "auto":
         reason = _why_not_auto(options, config, env)
         if reason is not None and options.permission_mode is not None:
-            raise UsageError(f"--permission-mode auto cannot be used: {reason}")
+            raise UsageError(f"--permission-mode auto is not available: {reason}")
         return "default" if reason is not None else "auto"
     return _USABLE_MODES.get(named, "default")
 
@@ -77,9 +77,7 @@ def choose_rules(
         if layer.source == "projectSettings" and not trusted:
             kept = tuple(rule for rule in found if rule.effect is not Effect.ALLOW)
             if len(kept) < len(found):
-                problems.append(
-                    f"{layer.path}: its allow rules do not count, because this folder is not trusted yet"
-                )
+                problems.append(f"{layer.path}: its allow rules are ignored: this folder is not trusted yet")
             found = kept
         rules += found
     if config.settings.allow_managed_permission_rules_only:
@@ -124,7 +122,7 @@ def is_unasked_inside(config: Config) -> bool:
 def _why_not_auto(options: SessionOptions, config: Config, env: Mapping[str, str]) -> str | None:
     """Why no model can judge calls, in one sentence; None when one can."""
     if catalog.find(choose_model(options, config, env)).dialect == "offline":
-        return "the offline model cannot judge calls"
+        return "the offline model can't review calls"
     settings, permissions = config.settings, config.settings.permissions
     if "disable" in (settings.disable_auto_mode, permissions.disable_auto_mode if permissions else None):
         return "the setting disableAutoMode turns it off"
@@ -134,10 +132,10 @@ def _why_not_auto(options: SessionOptions, config: Config, env: Mapping[str, str
 def _require_bypass(config: Config, env: Mapping[str, str]) -> None:
     permissions = config.settings.permissions
     if permissions is not None and permissions.disable_bypass_permissions_mode == "disable":
-        raise UsageError("bypassPermissions is forbidden by permissions.disableBypassPermissionsMode")
+        raise UsageError("bypassPermissions is turned off by permissions.disableBypassPermissionsMode")
     if os.geteuid() == 0 and not is_on(env, "IS_SANDBOX"):
         raise UsageError(
-            "bypassPermissions is refused for root: run as another user, or set IS_SANDBOX=1 in a sandbox"
+            "bypassPermissions is not allowed for root: run as another user, or set IS_SANDBOX=1 in a sandbox"
         )
 
 

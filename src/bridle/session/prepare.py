@@ -67,7 +67,7 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
     agent = _main_agent(options, config, merged, cwd=cwd, plugins=early.plugins)
     advisor, doubts = _advisor(options, config, merged)
     left_out = tuple(each for each in config.problems if each.message == UNTRUSTED)
-    lost = (f"--add-dir: there is no folder {path}" for path in choices.missing_roots(options, cwd))
+    lost = (f"--add-dir: no such folder: {path}" for path in choices.missing_roots(options, cwd))
     return Setup(
         options=options,
         config=config,
@@ -125,7 +125,7 @@ def _no_roots(_: Kind) -> tuple[Root, ...]:
 
 def _check(options: SessionOptions) -> None:
     if options.continue_newest and options.resume is not None:
-        raise UsageError("--continue and --resume cannot be used together")
+        raise UsageError("--continue and --resume can't be used together")
     if options.session_id is not None and options.continues and not options.fork_session:
         raise UsageError(
             "--session-id can only be used with --continue or --resume together with --fork-session"
@@ -149,4 +149,4 @@ def _current_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError as error:
-        raise UsageError("the current folder does not exist any more: change to another one") from error
+        raise UsageError("the current folder no longer exists: change to another one") from error

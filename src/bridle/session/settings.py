@@ -99,7 +99,7 @@ class SessionSettings:
         changed = reload(msgspec.structs.replace(current, inputs=inputs))
         known = set(map(str, current.problems))
         if wrong := [problem for problem in changed.problems if str(problem) not in known]:
-            raise UsageError(f"The settings cannot be used: {wrong[0]}.")
+            raise UsageError(f"Invalid settings: {wrong[0]}.")
         self._live.current = changed
         self._take_over(changed)
 
@@ -120,7 +120,7 @@ class SessionSettings:
 
     def _follow(self, config: Config) -> None:
         if self._take_over(config):
-            self._server.runtime.channel.emit(Noticed("Settings have changed and were read again."))
+            self._server.runtime.channel.emit(Noticed("Settings have changed and were reloaded."))
 
     def _take_over(self, config: Config) -> bool:
         """Let new settings count: rules from the next decision on, the rest from the next request."""

@@ -28,7 +28,7 @@ def notice(setup: Setup) -> str | None:
         return None
     named = ", ".join(f"{key} ({file})" for file, key in found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    return f"this folder is not trusted, left out: {named}{more}; {WAYS}"
+    return f"this folder is not trusted, ignored: {named}{more}; {WAYS}"
 
 
 def _servers(setup: Setup) -> list[tuple[str, str]]:

@@ -102,7 +102,7 @@ def fork(
     try:
         write_new(place, b"".join(map(encode_line, rows)))
     except OSError as error:
-        raise SessionError(f"The copy {place} cannot be written: {error.strerror}.") from error
+        raise SessionError(f"Can't write the copy {place}: {error.strerror}.") from error
     return fresh
 
 
@@ -196,16 +196,16 @@ def _append(path: str, row: Mapping[str, object]) -> None:
         finally:
             os.close(file)
     except FileNotFoundError as error:
-        raise Unknown(f"{path} is gone") from error
+        raise Unknown(f"{path} no longer exists") from error
     except OSError as error:
-        raise SessionError(f"{path} cannot be written: {error.strerror}.") from error
+        raise SessionError(f"Can't write {path}: {error.strerror}.") from error
 
 
 def _chain(path: str) -> list[dict[str, Any]]:
     try:
         return load(path).chain
     except OSError as error:
-        raise SessionError(f"{path} cannot be read: {error.strerror}.") from error
+        raise SessionError(f"Can't read {path}: {error.strerror}.") from error
 
 
 def _copied(chain: list[dict[str, Any]], session_id: str, fresh: str) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ STRIPPED = "bridle-stripped-media"
 """The kind of line that names the entries whose images and PDFs are left out; the newest counts."""
 NONE: frozenset[str] = frozenset()
 _WORDS = {
-    "image": "[An image was left out: the service did not accept it.]",
-    "document": "[A document was left out: the service did not accept it.]",
+    "image": "[An image was removed: the service did not accept it.]",
+    "document": "[A document was removed: the service did not accept it.]",
 }
 
 

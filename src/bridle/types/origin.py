@@ -127,7 +127,7 @@ JOB = Origin(source="job")
 _NAMED: Mapping[str, str] = {
     "typed": "the user",
     "argument": "the command line",
-    "host": "the program around the session",
+    "host": "the host program",
     "remote": "a remote client",
     "file": "a file",
     "hook": "a hook",

@@ -154,7 +154,7 @@ async def test_hooks_of_settings_that_change_count_at_once_unless_a_hook_refuses
             await host.result()
             settings = {"hooks": {"ConfigChange": guard, "Stop": _command("touch stopped")}}
             user.write_text(json.dumps(settings))
-            await host.until(lambda frame: "were read again" in str(frame.get("content")))
+            await host.until(lambda frame: "were reloaded" in str(frame.get("content")))
             host.prompt("two")
             await host.result()
             assert (program.project / "stopped").exists()

@@ -44,7 +44,7 @@ async def test_a_key_is_kept_untested_where_the_service_cannot_be_reached(tmp_pa
     bridle = program(tmp_path, GROQ_BASE_URL="http://no-such-host.invalid/v1")
     done = await bridle.run("auth", "login", "groq", "--key-stdin", stdin="gsk-1\n")
     assert done.code == 0
-    assert "It was not tested: Cannot connect to" in done.out and "--no-verify" in done.out
+    assert "It could not be tested: Cannot connect to" in done.out and "--no-verify" in done.out
     assert done.out.endswith("Now run: bridle\n")
     assert json.loads(kept(bridle).read_text())["keys"]["groq"]["key"] == "gsk-1"
 

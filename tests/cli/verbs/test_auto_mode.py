@@ -91,7 +91,7 @@ async def test_critique_shows_a_model_the_users_rules_and_prints_what_it_says(tm
 
 async def test_critique_has_nothing_to_do_without_rules(tmp_path: Path):
     done = await Program(tmp_path).run("auto-mode", "critique")
-    assert done.code == 0 and "nothing to review" in done.out
+    assert done.code == 0 and "Nothing to review" in done.out
 
 
 async def test_critique_by_the_offline_model_is_refused(tmp_path: Path):

@@ -46,7 +46,7 @@ async def test_words_are_found_in_all_pages(tmp_path: Path):
     found = await program.run("docs", "--search", "shift+enter", "kitty")
     assert found.code == 0 and "keybindings: Keys\n" in found.out
     nothing = await program.run("docs", "--search", "zzzzzz")
-    assert (nothing.code, nothing.err) == (1, "error: nothing in the documentation matches 'zzzzzz'\n")
+    assert (nothing.code, nothing.err) == (1, "error: no match in the documentation for 'zzzzzz'\n")
     empty = await program.run("docs", "--search")
     assert (empty.code, empty.out) == (1, "")
 

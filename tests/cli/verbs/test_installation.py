@@ -76,7 +76,7 @@ async def test_a_checkout_is_told_how_to_update_and_nothing_runs(tmp_path: Path)
     off = await program.run("update", DISABLE_UPDATES="1")
     wrong = await program.run("install", "; rm -rf /")
     assert (off.code, wrong.code) == (1, 1)
-    assert "DISABLE_UPDATES" in off.err and "is no version" in wrong.err
+    assert "DISABLE_UPDATES" in off.err and "is not a version" in wrong.err
 
 
 async def test_verbs_that_are_not_there_are_one_line_and_no_prompt(tmp_path: Path):
@@ -162,7 +162,7 @@ async def test_purging_a_project_shows_asks_and_leaves_other_projects_alone(tmp_
         False,
         True,
     )
-    assert (await program.run("project", "purge", "-y")).out == "Nothing is kept about it.\n"
+    assert (await program.run("project", "purge", "-y")).out == "Nothing is stored for this project.\n"
 
 
 async def test_another_agents_configuration_is_brought_over_once(tmp_path: Path):

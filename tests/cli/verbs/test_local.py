@@ -18,7 +18,7 @@ async def test_a_running_server_is_found_and_how_to_use_it_is_told(tmp_path: Pat
         done = await Program(tmp_path, **{**_NOWHERE, "OLLAMA_HOST": server.url}).run("local")
     assert done.code == 0
     assert done.out.startswith(f"Ollama at {server.url}/v1\n")
-    assert "8,192 tokens, no tool calls of its own, small: prompts and tools are shortened" in done.out
+    assert "8,192 tokens, no native tool calls, small: prompts and tools are shortened" in done.out
     assert "bridle --model ollama/qwen3:8b" in done.out
 
 
@@ -32,6 +32,6 @@ async def test_what_was_found_can_be_had_as_json(tmp_path: Path):
 
 async def test_without_any_server_the_way_to_one_is_told(tmp_path: Path):
     done = await Program(tmp_path, **_NOWHERE).run("local")
-    assert (done.code, done.out.splitlines()[0][:17]) == (0, "No server answers")
+    assert (done.code, done.out.splitlines()[0][:17]) == (0, "No server found")
     wrong = await Program(tmp_path).run("local", "frobnicate")
     assert (wrong.code, wrong.out) == (1, "")

@@ -46,8 +46,8 @@ async def test_what_passes_is_merged_and_what_conflicts_or_fails_stays_as_it_is(
     first, one, two, bad, new, last = _lines(done)
     assert first == f"into main: 4 branch(es), tests: {_TEST}"
     assert one.startswith("1/4 worktree-one: 1 commit(s), tests passed (") and "merged as" in one
-    assert two == "2/4 worktree-two: conflicts in a; left as it is"
-    assert bad.startswith("3/4 worktree-bad: tests failed with code 1 (") and "left as it is" in bad
+    assert two == "2/4 worktree-two: conflicts in a; not merged"
+    assert bad.startswith("3/4 worktree-bad: tests failed with code 1 (") and "not merged" in bad
     assert "merged as" in new
     assert last == "2 of 4 are in main"
     assert (project / "a").read_text() == "2\n"
@@ -87,7 +87,7 @@ async def test_a_dry_run_tells_of_conflicts_between_branches_and_changes_nothing
     assert done.code == 3
     assert _lines(done)[1:] == [
         "1/2 worktree-one: 1 commit(s), no conflict",
-        "2/2 worktree-two: conflicts in a; left as it is",
+        "2/2 worktree-two: conflicts in a; not merged",
         "1 of 2 can be in main",
     ]
     assert git(program.project, "for-each-ref") == before
@@ -104,7 +104,7 @@ async def test_changes_in_the_checkout_are_never_overwritten_and_a_second_run_go
     stopped = await program.run("merge", "--test", test, "worktree-one")
 
     assert stopped.code == 1
-    assert "Commit or put away what is changed there" in stopped.err
+    assert "Commit or stash the changes there" in stopped.err
     assert (project / "a").read_text() == "mine\n"
     assert git(project, "rev-parse", "refs/bridle/merged/main") == tip
 
@@ -127,8 +127,8 @@ async def test_work_that_is_not_committed_is_named_and_kept(tmp_path: Path):
     done = await program.run("merge", "--no-test", "--delete", "worktree-x")
 
     assert done.code == 0
-    assert "1 change(s) in its work tree are not committed and stay there" in done.out
-    assert "branch kept: its work tree has 1 changes that are not committed" in done.out
+    assert "1 change(s) in its worktree are not committed and stay there" in done.out
+    assert "branch kept: its worktree has 1 uncommitted changes" in done.out
     assert (tree / "later").read_text() == "not yet\n"
 
 
@@ -194,12 +194,12 @@ async def test_another_branch_that_nobody_has_checked_out_can_be_the_target(tmp_
 async def test_what_cannot_be_merged_is_said_in_one_line(tmp_path: Path):
     program = _program(tmp_path)
     cases = {
-        ("merge", "nobody", "--no-test"): "there is no branch 'nobody'",
-        ("merge", "--into", "nowhere", "main", "--no-test"): "there is no branch 'nowhere'",
+        ("merge", "nobody", "--no-test"): "no branch 'nobody'",
+        ("merge", "--into", "nowhere", "main", "--no-test"): "no branch 'nowhere'",
         ("merge", "--frobnicate"): "unknown option --frobnicate; see bridle merge --help",
         ("merge", "main"): "cannot detect how this project runs its tests",
         ("merge", "main", "--timeout", "soon", "--no-test"): "--timeout takes a number",
-        ("merge", "--test", "x", "--no-test"): "exclude each other",
+        ("merge", "--test", "x", "--no-test"): "can't be used together",
     }
     for words, sentence in cases.items():
         done = await program.run(*words)
@@ -213,4 +213,4 @@ async def test_a_wrong_name_is_told_before_the_tests_are_asked_for(tmp_path: Pat
     for words in (("nosuch",), ("--into", "nosuch", "main")):
         done = await program.run("merge", *words)
         assert done.code == 1
-        assert done.err == "error: there is no branch 'nosuch'; `git branch` lists them\n"
+        assert done.err == "error: no branch 'nosuch'; list branches with `git branch`\n"

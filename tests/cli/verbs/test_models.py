@@ -67,7 +67,7 @@ async def test_the_chain_tells_who_takes_over_what_is_lost_and_what_it_costs(tmp
     assert done.code == 0
     text = done.out
     assert [line[:2] for line in text.splitlines() if line[0].isdigit()] == ["1.", "2.", "3."]
-    assert "There is no key: bridle auth login openai." in text
+    assert "No key. Add one with: bridle auth login openai" in text
     assert "openai/gpt-5 costs $1.25 instead of $4" in text
     assert "Conversations above 32,768 tokens skip it." in text
     alone = await program.run("models", "chain")
@@ -78,7 +78,7 @@ async def test_models_that_are_not_available_cannot_be_chosen(tmp_path: Path):
     program = Program(tmp_path)
     settings = '{"availableModels": ["haiku"], "enforceAvailableModels": true}'
     refused = await program.run("-p", "hi", "--model", "opus", "--settings", settings)
-    assert (refused.code, refused.err) == (1, "error: the model opus is not among availableModels: haiku\n")
+    assert (refused.code, refused.err) == (1, "error: the model opus is not in availableModels: haiku\n")
     chain = await program.run("models", "chain", "--settings", settings)
     assert chain.out.startswith("1. claude-haiku")
 

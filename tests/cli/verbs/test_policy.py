@@ -91,7 +91,7 @@ def test_a_call_is_written_like_a_rule():
 
 async def test_lint_tells_file_and_line_and_fails(tmp_path: Path):
     program = Program(tmp_path)
-    assert (await program.run("policy", "lint")).out == "0 rules, nothing wrong\n"
+    assert (await program.run("policy", "lint")).out == "0 rules, no problems\n"
     path = _settings(
         program,
         "settings.json",

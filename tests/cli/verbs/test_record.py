@@ -42,7 +42,7 @@ async def test_a_run_that_asks_less_than_was_recorded_fails(tmp_path: Path):
     await program.run("record", "--", *flags)
     done = await program.run("replay", "cassette.jsonl", "--", *flags, "--max-turns", "1")
     assert done.code == 1
-    assert "recorded requests were not made" in done.err
+    assert "recorded requests were not replayed" in done.err
 
 
 async def test_words_that_are_off_are_refused(tmp_path: Path):

@@ -47,7 +47,7 @@ async def test_a_script_trusts_after_it_was_shown_what_comes(program: Program):
 async def test_trust_can_be_taken_back(program: Program):
     await program.run("trust", "-y")
     done = await program.run("trust", "--revoke")
-    assert (done.code, done.out) == (0, f"{program.project} is not trusted any more\n")
+    assert (done.code, done.out) == (0, f"{program.project} is no longer trusted\n")
     assert (await program.run("trust", "--status")).code == 1
 
 
@@ -60,7 +60,7 @@ async def test_nothing_is_trusted_when_nobody_can_be_asked(program: Program):
 async def test_a_folder_may_be_named(program: Program, tmp_path: Path):
     (tmp_path / "other").mkdir()
     done = await program.run("trust", "-y", "../other")
-    assert done.code == 0 and "brings nothing" in done.out
+    assert done.code == 0 and "has nothing that needs trust" in done.out
     assert (await program.run("trust", "--status", str(tmp_path / "other"))).code == 0
     assert (await program.run("trust", "--status")).code == 1
 
@@ -70,7 +70,7 @@ async def test_a_folder_may_be_named(program: Program, tmp_path: Path):
     [
         (("--force",), 1, "unknown option --force; see bridle trust --help"),
         (("a", "b"), 1, "unexpected argument 'b'; see bridle trust --help"),
-        (("nowhere",), 1, "there is no folder"),
+        (("nowhere",), 1, "no such folder"),
     ],
 )
 async def test_wrong_words_are_told(program: Program, words: tuple[str, ...], code: int, says: str):

@@ -236,7 +236,7 @@ async def test_a_session_says_that_plugins_have_changed(home: PluginHome):
     plugins = await open_plugins(setup, warn=said.append)
     await eventually(lambda: said)
     await plugins.close()
-    assert said == ["Files of plugins have changed: /reload-plugins reads them, as does the next start."]
+    assert said == ["Plugin files have changed: run /reload-plugins, or restart."]
 
 
 async def test_a_session_that_ends_first_tells_the_next_one(home: PluginHome):

@@ -59,7 +59,7 @@ async def test_chain_and_transcript_agree_and_hold_no_secret(tmp_path: Path):
     assert (verified.code, "no faults, sealed" in verified.out) == (0, True), verified
     for call in range(1, 6):
         proved = await program.run("audit", "prove", f"toolu_{call}")
-        assert (proved.code, "holds: signed" in proved.out) == (0, True), proved
+        assert (proved.code, "verified: signed" in proved.out) == (0, True), proved
 
     (transcript,) = program.transcripts()
     text = transcript.read_text()

@@ -92,7 +92,7 @@ async def test_start_up_files_that_fail_are_named_and_commands_run_without_them(
         done = await _run(program, server, "echo still here")
         assert _results(server)["t0"] == "still here"
 
-    why = "they did not run to their end (the shell ended with exit code 3)"
+    why = "they did not finish (the shell ended with exit code 3)"
     assert f"Your start-up files for bash were not read: {why}." in done.err
 
 

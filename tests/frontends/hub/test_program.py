@@ -87,7 +87,7 @@ async def test_nothing_that_was_answered_is_lost_or_doubled_by_a_kill(tmp_path: 
 
 async def test_pairing_status_revoking_backup_and_restoring(tmp_path: Path):
     code, out, _ = await _run(tmp_path, "devices")
-    assert (code, out) == (0, "No devices. Let one in with: bridle hub pair\n")
+    assert (code, out) == (0, "No devices. Pair one with: bridle hub pair\n")
     pairing = await _code(tmp_path, "pair", "--role", "start", "--name", "phone")
     async with _served(tmp_path) as (program, client):
         joined = await client.post("/api/pair", {"code": f" {pairing.lower()} "})

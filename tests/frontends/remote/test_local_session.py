@@ -166,7 +166,7 @@ async def test_an_interrupt_from_elsewhere_ends_the_turn(tmp_path: Path):
         assert scene.act(do="interrupt") == {"interrupted": True}
         await scene.local.seen(lambda event: isinstance(event, TurnFinished))
         closed = next(each for each in scene.frames() if each["type"] == "control_cancel_request")
-        assert closed["decided"] == {"by": "the session", "how": "taken back"}
+        assert closed["decided"] == {"by": "the session", "how": "withdrawn"}
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "dontAsk", "bubble", "", "x" * 100])

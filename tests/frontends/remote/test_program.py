@@ -58,7 +58,7 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
             await terminal.until_text("Stopped sharing this session")
             while "over" not in (line := await stream.line()):
                 pass
-            assert line["over"] == "The session is not shared any more."
+            assert line["over"] == "The session is no longer shared."
         with pytest.raises(OSError):
             await client.get("/api/sessions")
         await terminal.until(lambda screen: "shared" not in screen.text.splitlines()[-1])

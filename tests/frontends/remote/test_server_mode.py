@@ -206,14 +206,14 @@ async def test_a_session_whose_process_dies_says_so_and_is_resumed_with_its_conv
             await made.client.act(resumed.json["id"], do="prompt", text="more")
             assert (await stream.frame("result"))["result"] == "Two."
         again = await made.client.post("/api/sessions", {"id": new_uuid(), "resume": first["id"]})
-        assert again.status == 503 and "no conversation to resume" in again.json["error"]
+        assert again.status == 503 and "No conversation to resume" in again.json["error"]
 
 
 async def test_sessions_are_ended_and_archived_from_elsewhere_which_makes_room(tmp_path: Path):
     async with serving(tmp_path, [], "--capacity", "1") as made:
         (first,) = await made.sessions()
         early = await made.client.act(first["id"], do="archive")
-        assert early.status == 409 and "end it first" in early.json["error"]
+        assert early.status == 409 and "stop it first" in early.json["error"]
         async with made.client.follow(first["id"]) as stream:
             await stream.line()
             assert (await made.client.act(first["id"], do="end")).json == {"ended": True}

@@ -98,7 +98,7 @@ async def test_an_answer_to_something_else_than_was_shown_does_not_count():
         taken = Taken()
         made.shared_session.ask("q1", _REQUEST, taken)
         frame = (await _snapshot(made))["questions"][0]
-        made.shared_session.close("q1", by="x", how="taken back")
+        made.shared_session.close("q1", by="x", how="withdrawn")
         made.shared_session.ask("q1", {**_REQUEST, "input": {"command": "rm -rf build"}}, taken)
         answer = await _answer(made, frame, behavior="allow")
         assert answer.status == 409 and taken.answers == []

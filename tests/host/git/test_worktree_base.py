@@ -93,7 +93,7 @@ async def test_a_pull_request_of_another_repository_is_refused(tmp_path: Path):
     pull = read_pull("https://code.example/you/yours/pull/3")
     assert pull is not None
     with pytest.raises(
-        WorktreeFault, match=r"one of code\.example/you/yours, and this is a clone of .*/me/mine"
+        WorktreeFault, match=r"belongs to code\.example/you/yours, but this is a clone of .*/me/mine"
     ):
         await worktrees.create(str(clone), "pr-3", _ENV, at=pull)
 

@@ -145,7 +145,7 @@ async def test_a_killed_holder_is_noticed_and_its_program_ended(tmp_path: Path):
         facts = home.facts(job)
         os.kill(facts["holder"], signal.SIGKILL)
         ended = await home.ended(job)
-        assert (ended["state"], ended["why"]) == ("failed", "what held its terminal was killed")
+        assert (ended["state"], ended["why"]) == ("failed", "the process that holds its terminal was killed")
         await eventually(lambda: not os.path.exists(facts["socket"]))
         await eventually(lambda: not is_running(facts["pid"]))
 

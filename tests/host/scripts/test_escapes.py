@@ -57,7 +57,7 @@ async def test_script_that_computes_for_too_long_is_stopped(source: str, line: i
     ran = await run_script(source, seconds=0.3)
     where = ", in a loop at or below this line" if line else ""
     assert (ran.error.kind, ran.error.line) == ("time", line)
-    assert ran.error.message == f"it computes for more than 0.3 s without waiting for an agent{where}"
+    assert ran.error.message == f"it runs for more than 0.3 s without waiting for an agent{where}"
 
 
 async def test_engine_that_does_not_listen_is_ended_by_the_kernel():
@@ -85,7 +85,7 @@ async def test_waiting_for_agents_is_not_computing():
 )
 async def test_memory_has_a_limit(source: str):
     error = (await run_script(source)).error
-    assert (error.kind, error.message) == ("memory", "it needs more than the 256 MB that a script may have")
+    assert (error.kind, error.message) == ("memory", "it needs more than the 256 MB that a script may use")
 
 
 async def test_script_that_catches_its_lack_of_memory_goes_on():
@@ -101,7 +101,7 @@ async def test_memory_that_is_held_through_the_end_does_not_hide_the_reason():
     try { for (;;) all.push(new Array(10000).fill(1)) } catch {}
     for (;;) all.push({})"""
     error = (await run_script(source)).error
-    told = "null was thrown, by the script or because it needs more than the 256 MB that a script may have"
+    told = "null was thrown, by the script or because it needs more than the 256 MB that a script may use"
     assert (error.kind, error.message) in (("memory", told[told.index("it needs") :]), ("thrown", told))
 
 

@@ -272,7 +272,7 @@ async def test_value_that_is_too_large_throws_on_both_ways():
 
 async def test_answer_that_is_no_json_throws_in_the_script():
     ran = await run_script("try { await agent('x') } catch (e) { return e.message }", lambda _: {1, object()})
-    assert ran.value.startswith("the answer cannot be sent as JSON: ")
+    assert ran.value.startswith("can't send the answer as JSON: ")
 
 
 async def test_answers_to_calls_that_are_not_open_are_passed_over():

@@ -383,7 +383,7 @@ async def test_a_denied_command_ends_the_work_with_the_rule_that_would_allow_it(
 
 async def test_a_denied_edit_ends_the_work_and_names_the_mode_that_allows_edits(tmp_path: Path):
     desk = project(tmp_path, *WRONG_SIGN)
-    desk.refuse = refusing("Edit", "The user does not want this.")
+    desk.refuse = refusing("Edit", "The user declined.")
 
     said = await desk.ask("fix the failing test")
 

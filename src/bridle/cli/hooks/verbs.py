@@ -103,6 +103,6 @@ def lint_hooks(given: ParsedArguments, env: Mapping[str, str]) -> int:
     ]
     faults = [*wrong, *find_faults(folder.table, folder.limits, cwd=folder.cwd, env=folder.env)]
     if not faults:
-        return say(f"{len(folder.table.entries)} hook(s), nothing wrong\n")
+        return say(f"{len(folder.table.entries)} hook(s), no problems\n")
     tell(*map(str, faults))
     return 1

@@ -54,7 +54,7 @@ def join_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
     key = asyncio.run(_join(url, code, name, env))
     membership = Membership(url, key, name, tuple(Folder(each, new_uuid()) for each in folders))
     save_membership(env, membership)
-    tell(f"{name} has joined {url}. The key is in {membership_path(env)}.")
+    tell(f"{name} joined {url}. The key is in {membership_path(env)}.")
     if given.on("no-run"):
         return tell("Serve its folders with: bridle hub agent")
     return _run(membership, _capacity(given), env)

@@ -37,8 +37,8 @@ def serve_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
     def ready(port: int) -> None:
         new = not _transact(folder, identity.devices)
-        hint = "Let a device in with: bridle hub pair\n" if new else ""
-        say(f"The hub is at {address.url(port)} and keeps its data in {folder}. Stop it with ctrl+c.\n{hint}")
+        hint = "Pair a device with: bridle hub pair\n" if new else ""
+        say(f"Serving {address.url(port)}, with data in {folder}. Stop it with ctrl+c.\n{hint}")
 
     serve(options, address, ready=ready)
     return 0
@@ -65,7 +65,7 @@ def show_status(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def pair_device(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Show a code that lets a device in."""
+    """Show a code to pair a device."""
     role = given.text("role") or "answer"
     if role not in identity.ROLES:
         raise UsageError(f"--role must be one of {', '.join(identity.ROLES)}")
@@ -78,7 +78,7 @@ def pair_device(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 def add_machine(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Show a code that lets a machine in."""
+    """Show a code to add a machine."""
     name = given.text("name") or ""
     code = _transact(_folder(given, env), identity.make_code, kind="machine", role="", name=name)
     return say(f"{code}\nRun this on the machine within ten minutes: bridle hub join URL {code}\n")
@@ -95,18 +95,18 @@ def list_devices(given: ParsedArguments, env: Mapping[str, str]) -> int:
         f"{each.id}  {each.name}  machine  seen {_age(each.seen)}"
         for each in _transact(folder, identity.machines)
     ]
-    return tell(*(rows or ["No devices. Let one in with: bridle hub pair"]))
+    return tell(*(rows or ["No devices. Pair one with: bridle hub pair"]))
 
 
 def revoke(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Take the key of a device or machine."""
+    """Revoke the key of a device or machine."""
     folder, name = _folder(given, env), given.one("device")
     id = _transact(folder, identity.revoke, name, actor="the owner")
-    return tell(f"Revoked {id}. Its key is not valid any more.")
+    return tell(f"Revoked {id}. Its key is no longer valid.")
 
 
 def back_up_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Copy the store, also while the hub runs."""
+    """Back up the data of the hub, even while it runs."""
     target = os.path.abspath(given.one("file"))
     back_up(database_path(_folder(given, env)), target)
     return tell(f"Saved {target}. It contains the secret of the hub: keep it private.")

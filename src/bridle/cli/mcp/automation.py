@@ -80,7 +80,7 @@ async def _post(env: Mapping[str, str], address: Address, request: Any, seconds:
         async with client.send(Request("POST", f"{address.url}/mcp", headers, body), limits) as response:
             reply = msgspec.json.decode(await response.read())
     except (HttpFault, msgspec.DecodeError) as error:
-        raise McpError(f"The session did not answer: {error}") from error
+        raise McpError(f"The session is not responding: {error}") from error
     finally:
         await client.close()
     if response.status >= 400:

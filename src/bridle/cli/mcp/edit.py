@@ -42,7 +42,7 @@ def run_edit(given: ParsedArguments, env: Mapping[str, str]) -> int:
                 forget_choices(env, cwd)
                 return say("Reset the approvals of this project's servers. The next session asks again.\n")
     except OSError as error:
-        raise ConfigError(f"nothing was changed: {error}") from error
+        raise ConfigError(f"no changes made: {error}") from error
 
 
 def _add(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:

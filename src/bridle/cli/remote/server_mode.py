@@ -148,14 +148,14 @@ class Hosted:
         """Start a session for a client, or continue one that ended."""
         if over is None:
             made = await self.start(())
-            _report(f"{who} starts {made.name}")
+            _report(f"{who} started {made.name}")
             return made
         child = self._over.get(over) if isinstance(over, str) else None
         if child is None or not child.session_id:
-            raise BridleError("There is no conversation to resume.")
+            raise BridleError("No conversation to resume.")
         made = await self.start(("--resume", child.session_id), name=child.name)
         self._over.pop(child.shared_session.id, None)
-        _report(f"{who} resumes {made.name}")
+        _report(f"{who} resumed {made.name}")
         return made
 
     async def start(self, flags: Sequence[str], *, name: str = "") -> SharedSession:
@@ -166,7 +166,7 @@ class Hosted:
         """
         options = self._options
         if len(self._running) + self._starting >= options.capacity:
-            raise BridleError(f"The limit of {options.capacity} sessions is reached.")
+            raise BridleError(f"Reached the limit of {options.capacity} sessions.")
         self._starting += 1
         try:
             child = await self._start(flags, name)
@@ -207,7 +207,7 @@ class Hosted:
     def finish(self) -> None:
         """Tell those who follow that the server ends."""
         for each in self.all():
-            each.finish("The server has ended.")
+            each.finish("The server has stopped.")
 
     def _forget(self, id: str) -> None:
         self._over.pop(id, None)

@@ -99,4 +99,4 @@ def read_address(text: str) -> Remote:
 
 
 def _no_address() -> str:
-    return "the address has no key: copy all of what /remote-control shows"
+    return "the address has no key: copy the whole address that /remote-control shows"

@@ -108,9 +108,9 @@ _OWN = (
 _CALLED_BY_BRIDLE = (
     Subcommand(
         "--chrome-native-host",
-        "Connect a browser with sessions; only browsers call this",
+        "Connect a browser to sessions (used internally)",
         "verbs.chrome:run_native_host",
-        arguments=(Argument("origin", "the extension that asks"),),
+        arguments=(Argument("origin", "the extension that connects"),),
         hidden=True,
     ),
     Subcommand(
@@ -125,24 +125,24 @@ _CALLED_BY_BRIDLE = (
     ),
     Subcommand(
         "--record-sound",
-        "Write what the microphone gives to standard output (used internally)",
+        "Record from the microphone to standard output (used internally)",
         "verbs.voice:run_record_sound",
         hidden=True,
     ),
     Subcommand(
         "--transcribe",
-        "Turn the sound on standard input into text (used internally)",
+        "Transcribe the audio on standard input (used internally)",
         "verbs.voice:run_transcribe",
-        arguments=(Argument("engine", "what turns it into text"),),
+        arguments=(Argument("engine", "the speech engine"),),
         options=(
             option("--model", value="folder", help="the model of the engine"),
-            option("--language", value="code", help="the language that is spoken"),
+            option("--language", value="code", help="the spoken language"),
         ),
         hidden=True,
     ),
     Subcommand(
         "--complete",
-        "Print names for the completion of a shell; only its scripts call this",
+        "Print names for shell completion (used internally)",
         "verbs.candidates:run_complete",
         arguments=(
             Argument("kind", "what to list", choices=("sessions", "agents", "models", "jobs", "line")),

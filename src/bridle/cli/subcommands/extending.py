@@ -109,7 +109,7 @@ _AUTOMATION_OPTIONS = (
     option(
         "--session", value="id", help="the session to use (default: CLAUDE_CODE_SESSION_ID or the newest)"
     ),
-    option("--timeout", value="ms", help="the longest a call can take"),
+    option("--timeout", value="ms", help="time limit for a call"),
 )
 _AUTOMATION_TOOL = Argument("tool", "server/tool")
 _AUTOMATION_SERVER = Argument("server", "only this server", "optional")
@@ -122,7 +122,7 @@ def _automation(name: str, summary: str, *arguments: Argument) -> Subcommand:
 
 _BROWSERS = Argument(
     "browser",
-    "only these; every one found by default",
+    "the browsers (default: all that are found)",
     "many",
     choices=("chrome", "chromium", "edge", "brave"),
 )
@@ -133,15 +133,13 @@ _CHROME = Subcommand(
     commands=(
         Subcommand(
             "install",
-            "Let browsers find bridle, and write the extension that they load",
+            "Register bridle with browsers and write their extension",
             "verbs.chrome:install",
             arguments=(_BROWSERS,),
             examples=("bridle chrome install", "bridle chrome install brave"),
         ),
-        Subcommand("uninstall", "Remove what install wrote", "verbs.chrome:uninstall"),
-        Subcommand(
-            "status", "Say which browsers can find bridle and which are connected", "verbs.chrome:status"
-        ),
+        Subcommand("uninstall", "Undo install", "verbs.chrome:uninstall"),
+        Subcommand("status", "Show which browsers are set up and connected", "verbs.chrome:status"),
     ),
     details="See bridle docs browser.",
 )

@@ -38,7 +38,7 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             options=(_DATA,),
         ),
         Subcommand(
-            "pair", "Show a code that lets a device in", "hub.serving:pair_device",
+            "pair", "Show a code to pair a device", "hub.serving:pair_device",
             options=(
                 option(
                     "--role", value="role", help="what the device may do (answer)",
@@ -48,11 +48,11 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             examples=("bridle hub pair --role start --name phone",),
         ),
         Subcommand(
-            "invite", "Show a code that lets a machine in", "hub.serving:add_machine",
+            "invite", "Show a code to add a machine", "hub.serving:add_machine",
             options=(_NAME, _DATA), examples=("bridle hub invite --name workstation",),
         ),
         Subcommand(
-            "join", "Let this machine join a hub, and serve folders", "hub.joining:join_hub",
+            "join", "Join a hub and serve folders of this machine", "hub.joining:join_hub",
             arguments=(
                 Argument("url", "the address of the hub"),
                 Argument("code", "the code that bridle hub invite shows; - for stdin"),
@@ -67,8 +67,8 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             "agent", "Serve the folders of this machine to its hub", "hub.joining:run_agent",
             options=(
                 _FOLDER,
-                repeated("--remove-folder", value="folder", help="do not serve this folder any more"),
-                _CAPACITY, switch("--list", help="list the folders and end"),
+                repeated("--remove-folder", value="folder", help="stop serving this folder"),
+                _CAPACITY, switch("--list", help="list the folders and exit"),
             ),
             examples=("bridle hub agent", "bridle hub agent --folder ~/src/other"),
         ),
@@ -76,17 +76,17 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             "devices", "List devices and machines", "hub.serving:list_devices", options=(_DATA,)
         ),
         Subcommand(
-            "revoke", "Take the key of a device or machine", "hub.serving:revoke",
+            "revoke", "Revoke the key of a device or machine", "hub.serving:revoke",
             arguments=(Argument("device", "its name or id"),), options=(_DATA,),
         ),
         Subcommand(
-            "backup", "Copy the store, also while the hub runs", "hub.serving:back_up_hub",
+            "backup", "Back up the data of the hub, even while it runs", "hub.serving:back_up_hub",
             arguments=(_FILE,), options=(_DATA,),
         ),
         Subcommand(
-            "restore", "Replace the store by a backup", "hub.serving:restore_hub",
+            "restore", "Restore the data of the hub from a backup", "hub.serving:restore_hub",
             arguments=(_FILE,),
-            options=(switch("--force", help="replace an existing store, which is kept beside it"), _DATA),
+            options=(switch("--force", help="replace existing data, which is kept next to it"), _DATA),
         ),
     ),
 )  # fmt: skip

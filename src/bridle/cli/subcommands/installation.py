@@ -4,7 +4,7 @@ from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.values import YES, Argument, Subcommand, switch
 from bridle.commands.imports import AGENTS
 
-_DRY = switch("--dry-run", help="show what would be done, and do nothing")
+_DRY = switch("--dry-run", help="show what would happen, without doing it")
 _HOW = """\
 It is done with the program that installed this one: pipx, uv or pip; where that is a package of your system,
 conda or a checkout, the right command is shown. bridle never looks for updates unless you ask it to. An
@@ -15,7 +15,7 @@ INSTALLATION = (
         "update",
         SUBCOMMANDS["update"],
         "verbs.update:run_update",
-        options=(switch("--check", help="only say whether there is a newer version"), _DRY),
+        options=(switch("--check", help="only check whether a newer version exists"), _DRY),
         details=_HOW,
         examples=("bridle update --check", "bridle update"),
     ),
@@ -24,7 +24,7 @@ INSTALLATION = (
         SUBCOMMANDS["install"],
         "verbs.update:run_install",
         arguments=(
-            Argument("version", "stable, latest or a number such as 0.1.0; latest unless named", "optional"),
+            Argument("version", "stable, latest or a number such as 0.1.0 (default: latest)", "optional"),
         ),
         options=(_DRY,),
         details=_HOW,
@@ -34,11 +34,11 @@ INSTALLATION = (
         "import",
         SUBCOMMANDS["import"],
         "verbs.import_settings:run_import",
-        arguments=(Argument("agent", "only from this one; all unless named", "optional", choices=AGENTS),),
+        arguments=(Argument("agent", "only from this agent (default: all)", "optional", choices=AGENTS),),
         options=(_DRY, YES),
         details="""\
 Instructions, MCP servers and custom prompts are brought over from ~/.codex, ~/.gemini and ~/.config/opencode.
-What is here already is never replaced, and nothing is taken away from where it was.""",
+Existing configuration is never replaced, and the originals stay in place.""",
         examples=("bridle import --dry-run", "bridle import codex --yes"),
     ),
     Subcommand(
@@ -49,10 +49,10 @@ What is here already is never replaced, and nothing is taken away from where it 
                 "purge", "Delete conversations, file versions, trust and approvals of a project",
                 "verbs.project:purge",
                 arguments=(
-                    Argument("path", "the folder; this one unless named", "optional", completes="folder"),
+                    Argument("path", "the folder (default: this one)", "optional", completes="folder"),
                 ),
                 options=(
-                    _DRY, YES, switch("-i", "--interactive", help="ask about each project"),
+                    _DRY, YES, switch("-i", "--interactive", help="ask for each project"),
                     switch("--all", help="every project"),
                 ),
                 details="Nothing in the project itself is touched.",

@@ -83,7 +83,7 @@ LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, VLLM_BASE_URL and SGLANG_BASE_URL point.""
         "verbs.gateway:run_gateway",
         options=(
             option("--config", value="file", help="the file of the gateway (gateway.yaml)"),
-            switch("--check", help="check the file and end"),
+            switch("--check", help="check the file and exit"),
             switch("--new-key", help="print a new key for a user, and its hash for the file"),
         ),
         details="""\
@@ -132,7 +132,7 @@ BRIDLE_CREDENTIALS=keyring or file to choose). Variables such as ANTHROPIC_API_K
         arguments=(_VENDOR,),
         options=(
             switch("--key-stdin", help="read the key from standard input"),
-            switch("--no-verify", help="do not try the key with a request that costs nothing"),
+            switch("--no-verify", help="skip the free request that checks the key"),
         ),
         details="""\
 The key is typed without being shown, or made on the vendor's page where it has one for other programs
@@ -165,10 +165,10 @@ Reads the transcripts of all projects, and the ledger for sessions without one (
             option("--since", value="time", help="not older than 30m, 12h, 7d, 4w or a date"),
             switch("--here", help="only conversations of this folder"),
             option("--session", value="id", help="only this conversation"),
-            option("--limit", value="n", help="the most messages to print", default="20"),
-            option("--show", value="number", help="print this message with those around it"),
-            switch("--update", help="bring the index up to date and print nothing"),
-            switch("--rebuild", help="make the index anew"),
+            option("--limit", value="n", help="the maximum number of messages to print", default="20"),
+            option("--show", value="number", help="print this message and the ones around it"),
+            switch("--update", help="update the index without searching"),
+            switch("--rebuild", help="rebuild the index"),
             JSON,
         ),
         details="""\
@@ -217,7 +217,7 @@ index, which has words and no texts; every search reads what is new first. See b
             switch("--dry-run", help="show what would conflict, without merging or testing"),
             switch("--delete", help="remove merged branches, and their worktrees if clean"),
             number(
-                "--timeout", value="seconds", help="the longest the tests of one merge can take",
+                "--timeout", value="seconds", help="time limit for the tests of one merge",
                 default="1800", decimal=True,
             ),
             switch("--json", help="print one JSON object for each branch"),

@@ -44,7 +44,7 @@ _CHANGE = (
         options=(_SCOPE, YES),
     ),
     Subcommand(
-        "prune", "Remove dependencies that no plugin needs any more", "plugin.change:run_change",
+        "prune", "Remove dependencies that no plugin needs", "plugin.change:run_change",
         aliases=("autoremove",), options=(_SCOPE, _DRY, YES),
     ),
 )  # fmt: skip

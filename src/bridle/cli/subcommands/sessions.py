@@ -19,7 +19,7 @@ PASSED_ON = (
 _IN_EDITORS = ("--model", "--permission-mode", "--settings", "--add-dir", "--plugin-dir", "--mcp-config")
 MOST_REMOTE = 32
 _JOB = Argument("id", "an id, the start of one, or part of the name", completes="jobs")
-_OLD = Argument("id", "an id of bridle schedules")
+_OLD = Argument("id", "an id from bridle schedules")
 _REMOTE_CONTROL = (
     option("--name", value="text", help="the name of the sessions"),
     option(
@@ -33,47 +33,47 @@ _REMOTE_CONTROL = (
     switch("--create-session-in-dir"),
     switch("--no-create-session-in-dir", help="start without a session"),
     switch("--sandbox", help="run the commands of sessions in the sandbox"),
-    switch("--no-sandbox", help="run them outside it"),
+    switch("--no-sandbox", help="run commands outside the sandbox"),
     option(
         "--remote-control-session-name-prefix", value="text", help="a prefix for unnamed sessions"
     ),
     switch("--verbose", help="print the standard error of the sessions"),
 )  # fmt: skip
 
-_CHAIN = Argument("session", "the id of a session; the newest if none is named", "optional")
+_CHAIN = Argument("session", "the id of a session (default: the newest)", "optional")
 _AUDIT = Subcommand(
     "audit",
     SUBCOMMANDS["audit"],
     default="verify",
     commands=(
         Subcommand(
-            "verify", "Name every record that was changed, removed, moved, doubled or cut",
+            "verify", "Check the records: changed, removed, moved, duplicated or truncated",
             "verbs.audit:run_verify",
-            arguments=(Argument("session", "the id of a session; all if none is named", "optional"),),
-            options=(option("--witness", value="file", help="a file that got the hashes of seals"),),
+            arguments=(Argument("session", "the id of a session (default: all)", "optional"),),
+            options=(option("--witness", value="file", help="a file with the hashes of seals"),),
             examples=("bridle audit verify", "bridle audit verify --witness /mnt/other/heads.jsonl"),
         ),
-        Subcommand("show", "Print the records, a line each", "verbs.audit:run_show", arguments=(_CHAIN,)),
+        Subcommand("show", "Print the records, one per line", "verbs.audit:run_show", arguments=(_CHAIN,)),
         Subcommand(
-            "export", "Print the records in another form", "verbs.audit:run_export",
+            "export", "Print the records in another format", "verbs.audit:run_export",
             arguments=(_CHAIN,),
             options=(
                 option(
-                    "--format", value="form", help="the form",
+                    "--format", value="form", help="the format",
                     choices=("jsonl", "otel", "csv"), default="jsonl",
                 ),
             ),
             examples=("bridle audit export --format csv",),
         ),
         Subcommand(
-            "prove", "Show the records of a tool call, and what holds them in place",
+            "prove", "Show the records of a tool call and the proof that they are unchanged",
             "verbs.audit:run_prove",
             arguments=(Argument("id", "a tool call, a request, a task, or the index of a record"),),
-            options=(option("--session", value="id", help="look in the chain of this session alone"),),
+            options=(option("--session", value="id", help="look only in this session"),),
             examples=("bridle audit prove toolu_01",),
         ),
     ),
-    details="Sessions keep these records where bridleAudit.enabled is set. See bridle docs audit.",
+    details="Sessions keep these records if bridleAudit.enabled is set. See bridle docs audit.",
 )  # fmt: skip
 
 SESSIONS = (

@@ -144,7 +144,7 @@ async def ask_for_schedules(app: App, setup: Setup) -> None:
         try:
             schedules.approve(env, cwd, entry)
         except OSError as error:
-            raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
+            raise ConfigError(f"can't save the answer: {error.strerror} ({error.filename})") from error
 
 
 async def ask_for_imports(app: App, setup: Setup) -> None:
@@ -167,7 +167,7 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
         try:
             approvals.approve(setup.env, setup.cwd, kind="import", name=path, definition=agreed)
         except OSError as error:
-            raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
+            raise ConfigError(f"can't save the answer: {error.strerror} ({error.filename})") from error
 
 
 async def choose_session(app: App, setup: Setup) -> "Setup | Resume | None":

@@ -164,7 +164,7 @@ class _TerminalRun:
         if not is_trusted(setup.env, setup.cwd):
             trusting = await ask_for_trust(app, setup, self._warn)
             if trusting is None:
-                self._farewell = f"{setup.cwd} is not trusted, so nothing was started.\n"
+                self._farewell = f"{setup.cwd} is not trusted, so bridle did not start.\n"
                 app.end(1)
                 return
             setup = self._setup = set_up(setup.options, trusting, cwd=setup.cwd)
@@ -172,7 +172,7 @@ class _TerminalRun:
             setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         agreed = self._listed is not None and self._listed.has_agreed
         if not agreed and not await ask_for_bypass(app, setup):
-            self._farewell = "Permissions were not bypassed, so nothing was started.\n"
+            self._farewell = "Permissions were not bypassed, so bridle did not start.\n"
             app.end(1)
             return
         chosen = await choose_session(app, setup)

@@ -37,7 +37,7 @@ def run_verify(given: ParsedArguments, env: Mapping[str, str]) -> int:
         found = _verified(session, key, env, witness)
         lines = [f"{fault}" for fault in found.faults] + _compared(session, found, key, env)
         wrong = wrong or bool(lines)
-        state = "sealed" if found.is_sealed else "not sealed: it runs, or was ended before it could seal"
+        state = "sealed" if found.is_sealed else "not sealed: still running, or killed"
         if found.unfinished:
             state = f"{state}; {found.unfinished} bytes of an unfinished record"
         tell(f"{session}: {len(found.records)} records, {len(lines) or 'no'} faults, {state}")
@@ -101,12 +101,12 @@ def run_prove(given: ParsedArguments, env: Mapping[str, str]) -> int:
         tell(f"session {session}, key {key.id}", *map(_line, named))
         about = [fault for fault in found.faults if fault.index <= max(each.i for each in named)]
         seals = [each.i for each in found.records if each.kind == "seal" and each.i > named[-1].i]
-        tell(f"sealed by record {seals[0]}" if seals else "no seal stands behind it yet")
+        tell(f"sealed by record {seals[0]}" if seals else "not sealed yet")
         wrong = [line for line in _compared(session, found, key, env) if wanted in line]
         tell(*(f"  {line}" for line in (*about, *wrong)))
-        tell("does not hold" if about or wrong else "holds: signed, linked and in its place")
+        tell("NOT verified" if about or wrong else "verified: signed, linked and in its place")
         return 1 if about or wrong else 0
-    raise UsageError(f"No chain has {wanted}: bridle audit show lists records.")
+    raise UsageError(f"No record matches {wanted}. List records with: bridle audit show")
 
 
 def _key(env: Mapping[str, str]) -> tuple[Key, str]:
@@ -115,7 +115,7 @@ def _key(env: Mapping[str, str]) -> tuple[Key, str]:
     try:
         key = load_key(env, keyring=settings is not None and settings.key == "keyring")
     except OSError as error:
-        raise ConfigError(f"The audit key cannot be read: {error.strerror}.") from error
+        raise ConfigError(f"Can't read the audit key: {error.strerror}.") from error
     return key, witness if os.path.exists(witness) else ""
 
 
@@ -124,14 +124,14 @@ def _sessions(given: ParsedArguments, env: Mapping[str, str]) -> list[str]:
     name = given.text("session")
     if name:
         if not _NAME.fullmatch(name) or not os.path.isfile(chain_file(env, name)):
-            raise UsageError(f"There is no audit chain of session {name}.")
+            raise UsageError(f"Session {name} has no audit chain.")
         return [name]
     try:
         files = [each for each in os.scandir(audit_folder(env)) if each.name.endswith(".jsonl")]
     except OSError:
         files = []
     if not files:
-        raise UsageError("There is no audit chain: bridleAudit.enabled turns it on.")
+        raise UsageError("No audit chain. Turn it on with bridleAudit.enabled in the settings.")
     files.sort(key=lambda each: each.stat().st_mtime, reverse=True)
     return [each.name.removesuffix(".jsonl") for each in files]
 
@@ -152,7 +152,7 @@ def _compared(session: str, found: ChainCheck, key: Key, env: Mapping[str, str])
         with open(path, "rb") as file:
             said = transcript_calls(file, key, since=found.records[0].at)
     except OSError as error:
-        return [f"the transcript cannot be read: {error.strerror}"]
+        return [f"can't read the transcript: {error.strerror}"]
     return differences(recorded_calls(found.records), said)
 
 

@@ -46,7 +46,7 @@ def login(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     foreign = next((name for name in ("sso", "email", "claudeai") if given.has(name)), None)
     if foreign is not None:
-        raise UsageError(f"--{foreign} belongs to a login of Anthropic's own programs: use an API key")
+        raise UsageError(f"--{foreign} is a login of Anthropic's own programs: use an API key")
     name = _name(given)
     config, env = _surroundings(env)
     check_policy(name, config.settings, env)
@@ -108,13 +108,13 @@ def _login(given: ParsedArguments, name: str, env: Mapping[str, str], settings: 
     vendor = _vendor(name)
     place = place_of(vendor, env)
     if not place.base:
-        raise UsageError(f"nothing says where {vendor.label} is: set {vendor.url_env[0]} first")
+        raise UsageError(f"the URL of {vendor.label} is not set: set {vendor.url_env[0]} first")
     way: Literal["key", "oauth"] = "key"
     if given.on("browser"):
         from bridle.cli.verbs.auth_browser import fetch_key
 
         if vendor.name != "openrouter":
-            raise UsageError(f"{vendor.label} has no login for other programs: use an API key")
+            raise UsageError(f"{vendor.label} does not offer a browser login: use an API key")
         key, way = asyncio.run(fetch_key(place, say)), "oauth"
     else:
         key = _asked(vendor, from_stdin=given.on("key-stdin"))
@@ -123,8 +123,8 @@ def _login(given: ParsedArguments, name: str, env: Mapping[str, str], settings: 
     where = "the keyring" if saved.where == "keyring" else saved.file
     tried = " and works" if saved.verified else ""
     shadow = shadowing_variable(vendor, env)
-    note = f"\nNote: {shadow} is set and counts first." if shadow else ""
-    return say(f"The key for {vendor.label} is kept in {where}{tried}.{untested}{note}\nNow run: bridle\n")
+    note = f"\nNote: {shadow} is set and takes precedence." if shadow else ""
+    return say(f"The key for {vendor.label} is saved in {where}{tried}.{untested}{note}\nNow run: bridle\n")
 
 
 def _saved(
@@ -137,7 +137,7 @@ def _saved(
         if not tries or error.status is not None or pinned_organizations(place.vendor.name, settings):
             raise
         saved = asyncio.run(keep_key(place, key, settings=settings, tries=False, way=way))
-        return saved, f"\nIt was not tested: {error} Use --no-verify to skip the test."
+        return saved, f"\nIt could not be tested: {error} Use --no-verify to skip the test."
 
 
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:

@@ -57,7 +57,7 @@ async def fetch_key(
 def _code(found: Mapping[str, str], state: str) -> str:
     # The service may drop what it does not know; the verifier ties the code to us all the same.
     if not hmac.compare_digest(found.get("state", state).encode(), state.encode()):
-        raise ProviderError("The answer belongs to another login; try again.")
+        raise ProviderError("The answer is for a different login; try again.")
     if not (code := found.get("code", "")):
         raise ProviderError("The login was refused; try again, or use an API key.")
     return code
@@ -81,7 +81,7 @@ async def _exchange(place: ServiceEndpoint, code: str, verifier: str) -> str:
     try:
         return from_json(answer, type=_Granted).key
     except (DecodeError, UnicodeDecodeError) as error:
-        raise ProviderError(f"{place.vendor.label} gave no key for the login: {error}.") from error
+        raise ProviderError(f"{place.vendor.label} returned no key: {error}.") from error
 
 
 def _open(page: str, env: Mapping[str, str]) -> None:

@@ -52,11 +52,9 @@ def critique(given: ParsedArguments, env: Mapping[str, str]) -> int:
     setup = set_up(SessionOptions(model=given.text("model")), env)
     own = own_rules(setup.config.settings.auto_mode)
     if not own.size:
-        return say("There is nothing to review: the setting autoMode has no rules of yours.\n")
+        return say("Nothing to review: autoMode in your settings has no rules.\n")
     if own.size > LARGEST_RULES:
-        raise UsageError(
-            f"the rules in autoMode have more than {LARGEST_RULES} characters: shorten them first"
-        )
+        raise UsageError(f"the rules in autoMode are longer than {LARGEST_RULES} characters: shorten them")
     own_models = setup.config.raw.get("bridleModels") or {}
     if catalog.find(setup.model, own_models).dialect == "offline":
         raise UsageError("the offline model cannot review rules: choose another one with --model")
@@ -82,7 +80,7 @@ async def _review(own: AutoRules, setup: Setup) -> str:
                 text = text_of(event.message["content"])
     finally:
         await provider.close()
-    return text or "The model had nothing to say; try again."
+    return text or "The model gave no answer; try again."
 
 
 def reset(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -94,17 +92,17 @@ def reset(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     path = os.path.join(config_home(env), "settings.json")
     if not given.on("yes") and not _confirmed(path):
-        return say("Nothing was changed.\n")
+        return say("No changes made.\n")
     try:
         edit.remove_value(path, ("autoMode",))
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): check its permissions") from error
-    return tell(f"{path} has no rules for auto mode any more; the built-in ones count.")
+    return tell(f"{path} has no more rules for auto mode; the built-in rules apply.")
 
 
 def _confirmed(path: str) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("reset removes your rules for good: add -y to say that you mean it")
+        raise UsageError("reset deletes your rules permanently: add -y to confirm")
     say(f"Remove autoMode from {path}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -36,7 +36,7 @@ def install(given: ParsedArguments, env: Mapping[str, str]) -> int:
     chosen = tuple(place for place in known if (place.name in named if named else place.is_used))
     if not chosen:
         names = ", ".join(place.name for place in known)
-        raise UsageError(f"no browser was found: start it once, or name it: bridle chrome install [{names}]")
+        raise UsageError(f"no browser found: start it once, or name it: bridle chrome install [{names}]")
     try:
         manifests.install(chosen, env)
     except OSError as error:
@@ -58,7 +58,7 @@ def uninstall(given: ParsedArguments, env: Mapping[str, str]) -> int:
     except OSError as error:
         raise UsageError(f"cannot remove {error.filename}: {error.strerror}") from error
     if not found:
-        return tell("No browser was connected with bridle.")
+        return tell("No browser was set up.")
     rows = (f"{place.title}: removed {display_path(place.manifest, env)}" for place in found)
     return tell(*rows, "Remove the extension itself at chrome://extensions.")
 

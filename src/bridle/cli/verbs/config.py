@@ -55,7 +55,7 @@ def check_files(given: ParsedArguments, env: Mapping[str, str]) -> int:
     for problem in problems:
         tell(problem)
     if not problems:
-        say(f"{len(config.layers)} settings file(s), nothing wrong\n")
+        say(f"{len(config.layers)} settings file(s), no problems\n")
     return 1 if problems else 0
 
 
@@ -71,7 +71,7 @@ def set_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
     values, faults = check(_nested(key_path, value))
     wrong = [fault[1] for fault in faults] or checked(values, _rows(env))[1]
     if wrong:
-        raise ConfigError(f"{key} cannot be set to that: {wrong[0]}")
+        raise ConfigError(f"invalid value for {key}: {wrong[0]}")
     try:
         edit.set_value(path, key_path, value)
     except OSError as error:
@@ -97,7 +97,9 @@ def _nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
 def _path(key: str) -> tuple[str, ...]:
     parts = tuple(key.split("."))
     if not all(parts):
-        raise UsageError(f"{key!r} is not a key: write names joined with dots, such as permissions.allow")
+        raise UsageError(
+            f"{key!r} is not a valid key: write names joined with dots, such as permissions.allow"
+        )
     return parts
 
 

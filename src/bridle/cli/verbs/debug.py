@@ -123,7 +123,7 @@ def _widens(line: Line) -> bool:
 
 def _unknown_shell(command: str, *, cwd: str, home: str) -> Reading:
     reading = read_command(command, cwd=cwd, home=home)
-    return msgspec.structs.replace(reading, fault="only commands for bash can be read")
+    return msgspec.structs.replace(reading, fault="only bash commands are supported")
 
 
 def _not_public(line: Line, subject: str) -> str | None:

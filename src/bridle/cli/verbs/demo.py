@@ -28,7 +28,7 @@ _ABOUT = (
     "This is a copy of a small project with a failing test. The model is a built-in planner, not a language"
     " model: it needs no key and no network, and it only knows how to fix small bugs."
 )
-_FIRST = f'Press enter to send "{_PROMPT}". You are asked before a file is changed or a command runs.'
+_FIRST = f'Press enter to send "{_PROMPT}". bridle asks before it changes a file or runs a command.'
 
 
 def run_demo(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -127,12 +127,12 @@ def _own_name() -> str:
 
 
 def _farewell(changes: str, program: str, *, printed: bool) -> str:
-    shown = f"\nWhat changed:\n\n{changes}" if changes else "\nNothing was changed.\n"
-    again = f"\nAt a terminal, `{program} demo` opens the conversation itself.\n" if printed else ""
+    shown = f"\nWhat changed:\n\n{changes}" if changes else "\nNo changes made.\n"
+    again = f"\nIn a terminal, `{program} demo` opens the session.\n" if printed else ""
     return (
-        f"{shown}{again}\nThe copy is deleted. To work on your own code:\n\n"
+        f"{shown}{again}\nThe copy was deleted. To work on your own code:\n\n"
         f"    cd your-project\n    {program}\n\n"
-        "The first start takes a key of any vendor, finds models on this machine, or stays offline.\n"
+        "The first start asks for an API key of any vendor, finds local models, or works offline.\n"
     )
 
 

@@ -62,7 +62,7 @@ def _print_hits(words: str, hits: Sequence[Hit]) -> int:
     if not words:
         raise CommandLineError("--search needs words to look for; see bridle docs --help")
     if not hits:
-        raise UsageError(f"nothing in the documentation matches {words!r}")
+        raise UsageError(f"no match in the documentation for {words!r}")
     lines = [f"{hit.section.topic}: {hit.section.heading}\n    {hit.line[:_LONGEST_LINE]}" for hit in hits]
     rest = len(lines) - _MOST_HITS
     more = [f"… and {counted(rest, 'more section')}"] if rest > 0 else []

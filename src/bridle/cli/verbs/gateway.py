@@ -19,9 +19,9 @@ def run_gateway(given: ParsedArguments, env: Mapping[str, str]) -> int:
     config = load_gateway(path, env)
     served, users = len(config.models), len(config.users)
     if given.on("check"):
-        return say(f"{path} is in order: {served} models, {users} users.\n")
+        return say(f"{path} is valid: {served} models, {users} users.\n")
     from bridle.frontends.gateway.serve import serve
 
-    words = f"Serving {served} models to {users} users on http://{config.listen}. Ctrl+C ends it.\n"
+    words = f"Serving {served} models to {users} users on http://{config.listen}. Stop it with ctrl+c.\n"
     serve(config, env, ready=lambda: say(words))
     return 0

@@ -71,7 +71,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Call
     try:
         access = tool.access(read, Workspace(cwd, tasks=_NoTasks()))
     except ValueError as error:
-        raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
+        raise UsageError(f"invalid input for {tool.name}: {error}") from error
     return CallRequest(
         tool=tool.name,
         input=canonical(input, read),
@@ -90,12 +90,12 @@ def _read(tool: Tool, input: Mapping[str, Any]) -> msgspec.Struct:
     primary = tool.traits.about
     required = [field.name for field in msgspec.structs.fields(tool.input) if field.required]
     if primary in required and not isinstance(input.get(primary), str):
-        raise UsageError(f"the input of {tool.name} needs a text named {primary}")
+        raise UsageError(f"the input of {tool.name} needs the string {primary}")
     filled = {**{name: _ANYTHING for name in required if name not in input}, **input}
     try:
         return msgspec.convert(filled, tool.input, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
+        raise UsageError(f"invalid input for {tool.name}: {error}") from error
 
 
 def _at_home(value: Any, key: str, home: str) -> Any:

@@ -23,9 +23,9 @@ def run_import(given: ParsedArguments, env: Mapping[str, str]) -> int:
     if code := tell(*(step.summary for step in steps)):
         return code
     if given.on("dry-run"):
-        return say("Nothing was changed: this was a dry run.\n")
-    if not given.on("yes") and not confirmed("Bring this over?"):
-        say("Nothing was changed.\n")
+        return say("Dry run: no changes made.\n")
+    if not given.on("yes") and not confirmed("Import this?"):
+        say("No changes made.\n")
         return 1
     for step in steps:
         try:

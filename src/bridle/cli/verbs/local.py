@@ -33,7 +33,7 @@ def _servers(servers: Sequence[LocalServer]) -> list[str]:
         lines += [_line(model) for model in server.models] or ["  no models yet"]
     if not servers:
         lines.append(
-            "No server answers. Start one, for example: ollama serve, llama-server -m model.gguf --jinja"
+            "No server found. Start one, for example: ollama serve, llama-server -m model.gguf --jinja"
         )
     elif named := next((model.name for server in servers for model in server.models), None):
         lines.append(f"\nUse one:  bridle --model {named}")
@@ -47,7 +47,7 @@ def _line(model: LocalModel) -> str:
     window = "window unknown" if model.window is None else f"{model.window:,} tokens"
     notes = [window]
     if model.tools is False:
-        notes.append("no tool calls of its own")
+        notes.append("no native tool calls")
     if model.window is not None and is_small(model.window):
         notes.append("small: prompts and tools are shortened")
     return f"  {model.name:<40} {', '.join(notes)}"

@@ -31,21 +31,21 @@ def run_merge(given: ParsedArguments, env: Mapping[str, str]) -> int:
         MergeFault: the queue cannot continue.
     """
     if given.has("test") and given.on("no-test"):
-        raise UsageError("--test and --no-test exclude each other")
+        raise UsageError("--test and --no-test can't be used together")
     trees = git.worktrees(os.getcwd())
     if not trees:
         raise UsageError("not in a git repository")
     try:
         return asyncio.run(_merge(given, trees[0], env))
     except Locked as busy:
-        raise UsageError(f"another merge, or an agent that uses git, is running here: {busy}") from busy
+        raise UsageError(f"another merge or an agent is using git here: {busy}") from busy
 
 
 async def _merge(given: ParsedArguments, root: str, env: Mapping[str, str]) -> int:
     repository = Repository(root=root, env=env)
     target = given.text("into") or git.current_branch(os.getcwd())
     if target in ("", "HEAD"):
-        raise UsageError("no branch is checked out here: name the one to merge into with --into")
+        raise UsageError("no branch is checked out: pass --into BRANCH")
     named = given.all("branches")
     for name in (target, *named):  # A wrong name is reported before anything else is needed.
         await repository.branch(name, f"refs/heads/{target}")
@@ -109,13 +109,13 @@ def _line(number: int, plan: Plan, result: Result) -> str:
         case "present":
             said = f"already in {plan.target}"
         case "conflicts":
-            said = f"conflicts in {names_of(result.conflicts)}; left as it is"
+            said = f"conflicts in {names_of(result.conflicts)}; not merged"
         case "failed":
             how = "took too long" if result.code is None else f"failed with code {result.code}"
-            said = f"tests {how}{took}; left as it is. Log: {result.log}"
+            said = f"tests {how}{took}; not merged. Log: {result.log}"
     notes = [result.note] if result.note else []
     if result.uncommitted:
-        notes.append(f"{result.uncommitted} change(s) in its work tree are not committed and stay there")
+        notes.append(f"{result.uncommitted} change(s) in its worktree are not committed and stay there")
     lines = [f"{number}/{len(plan.branches)} {result.branch}: {'; '.join((said, *notes))}"]
     lines += (f"    {line}" for line in result.said.splitlines()[-_SAID_LINES:])
     return "".join(f"{visible_line(line)}\n" for line in lines)

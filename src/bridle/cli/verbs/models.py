@@ -93,7 +93,7 @@ def show_chain(given: ParsedArguments, env: Mapping[str, str]) -> int:
         model, line = catalog.find(name, choice.own), offer(name, choice)
         notes = [*fallbacks.shortcomings(first, model), *fallbacks.price_change(first, model)]
         if line.key == "missing":
-            notes.insert(0, f"There is no key: bridle auth login {line.vendor}.")
+            notes.insert(0, f"No key. Add one with: bridle auth login {line.vendor}")
         links.append(msgspec.to_builtins(line) | {"notes": notes})
     if given.on("json"):
         return say(_pretty(links))

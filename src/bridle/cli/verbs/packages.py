@@ -34,10 +34,10 @@ def run_packages(given: ParsedArguments, env: Mapping[str, str]) -> int:
                 return _check(package, env)
             case "approve":
                 approve(env, package)
-                return tell(f"{package.name} {package.version} may run from now on.\n")
+                return tell(f"{package.name} {package.version} is approved.\n")
             case _:
                 revoke(env, package)
-                return tell(f"{package.name} does not run any more.\n")
+                return tell(f"{package.name} is no longer approved.\n")
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The approvals'}: {error.strerror or error}") from error
 

@@ -59,7 +59,7 @@ def why(given: ParsedArguments, env: Mapping[str, str]) -> int:
     try:
         asked = imagine(name, input, cwd=cwd, home=standing.home)
     except ToolError as error:
-        raise UsageError(f"{name} would refuse this input, whatever the rules say: {error}") from error
+        raise UsageError(f"{name} would reject this input regardless of the rules: {error}") from error
     derivation = explain(prepare(asked, standing))
     if given.on("json"):
         return say(msgspec.json.format(msgspec.json.encode(_to_json(derivation)), indent=2).decode() + "\n")
@@ -80,7 +80,7 @@ def lint_rules(given: ParsedArguments, env: Mapping[str, str]) -> int:
     if given.on("json"):
         say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
     else:
-        tell(*((*complaints, *findings) or (f"{len(rules)} rules, nothing wrong",)))
+        tell(*((*complaints, *findings) or (f"{len(rules)} rules, no problems",)))
     return 1 if complaints or findings else 0
 
 

@@ -46,7 +46,7 @@ def purge(given: ParsedArguments, env: Mapping[str, str]) -> int:
     found = list(_every(env)) if given.on("all") else [_of(_folder(given), env)]
     found = [each for each in found if each.paths or each.in_state]
     if not found:
-        return say("Nothing is kept about it.\n")
+        return say("Nothing is stored for this project.\n")
     if given.on("interactive"):
         found = [each for each in found if _describe([each]) == 0 and confirmed("Delete this?")]
         if not found:
@@ -54,7 +54,7 @@ def purge(given: ParsedArguments, env: Mapping[str, str]) -> int:
     elif code := _describe(found):
         return code
     if given.on("dry-run"):
-        return say("Nothing was deleted: this was a dry run.\n")
+        return say("Dry run: nothing was deleted.\n")
     if not given.on("yes") and not given.on("interactive") and not confirmed("Delete all of this?"):
         say("Nothing was deleted.\n")
         return 1
@@ -72,7 +72,7 @@ def confirmed(question: str) -> bool:
         UsageError: there is no terminal to ask at.
     """
     if not sys.stdin.isatty():
-        raise UsageError("not interactive: add --yes to go ahead, or --dry-run to look only")
+        raise UsageError("not interactive: add --yes to continue, or --dry-run to preview")
     say(f"{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -145,7 +145,7 @@ def _require_idle(kept: ProjectState) -> None:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 session = name.removesuffix(".jsonl")
-                raise UsageError(f"session {session} of this project is running: end it first") from error
+                raise UsageError(f"session {session} of this project is running: stop it first") from error
             except OSError:
                 continue
 
@@ -157,7 +157,7 @@ def _delete(kept: ProjectState, env: Mapping[str, str]) -> None:
         else:
             shutil.rmtree(path, ignore_errors=True)
         if os.path.lexists(path):
-            raise ConfigError(f"{path} could not be deleted: check its permissions")
+            raise ConfigError(f"{path} can't be deleted: check its permissions")
     if not kept.in_state:
         return
 
@@ -170,4 +170,4 @@ def _delete(kept: ProjectState, env: Mapping[str, str]) -> None:
         revoke(env, kept.project)
         update(global_state_file(env), without, mode=0o600)
     except OSError as error:
-        raise ConfigError(f"the state file cannot be changed: {error.strerror}") from error
+        raise ConfigError(f"can't update the state file: {error.strerror}") from error

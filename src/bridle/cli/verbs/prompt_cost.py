@@ -96,7 +96,7 @@ async def _request_of(
     """The body of the first request, and the memory files in it."""
     kind, _, agent = mode.partition(":")
     if kind not in _MODES or (agent and kind != "agent"):
-        raise UsageError(f"--mode: {mode!r} is none of print, terminal, agent and agent:TYPE")
+        raise UsageError(f"--mode: {mode!r} must be print, terminal, agent or agent:TYPE")
     servers = () if "--mcp-config" in flags else _NO_SERVERS
     options = session_options(parse([*_ALONE, *servers, *flags]), interactive=kind == "terminal")
     setup = set_up(options, env)
@@ -111,9 +111,9 @@ async def _request_of(
         briefing = runtime.briefing
     wanted = 1 if kind == "agent" else 0
     if len(provider.bodies) <= wanted:
-        raise UsageError(f"--mode: there is no agent {agent or 'general-purpose'!r} here")
+        raise UsageError(f"--mode: unknown agent {agent or 'general-purpose'!r}")
     if kind == "agent" and len(provider.bodies) < 3:
-        raise UsageError(f"--mode: there is no agent {agent!r} here")
+        raise UsageError(f"--mode: unknown agent {agent!r}")
     files = {file.path: file.text for file in briefing.files} if isinstance(briefing, SessionBriefing) else {}
     return provider.bodies[wanted], files
 

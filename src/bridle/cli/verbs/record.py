@@ -43,10 +43,10 @@ def run_replay(given: ParsedArguments, env: Mapping[str, str]) -> int:
     replaying = Replaying(path, env=env, cwd=os.getcwd())
     code = _run(given.all("arguments"), env, lambda _: replaying)
     if replaying.difference is not None:
-        complain(f"error: the run is not as recorded in {path}: {replaying.difference}")
+        complain(f"error: the run differs from the recording {path}: {replaying.difference}")
         return 1
     if replaying.left:
-        complain(f"error: {replaying.left} recorded requests were not made; record the run again")
+        complain(f"error: {replaying.left} recorded requests were not replayed; record the run again")
         return 1
     return code
 
@@ -64,5 +64,5 @@ def _checked(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"--ignore {pattern!r} is no regular expression: {error}") from error
+        raise UsageError(f"--ignore {pattern!r} is not a valid regular expression: {error}") from error
     return pattern

@@ -36,8 +36,8 @@ def approve_schedule(given: ParsedArguments, env: Mapping[str, str]) -> int:
     try:
         schedules.approve(env, cwd, entry)
     except OSError as error:
-        raise ConfigError(f"the approval cannot be saved: {error.strerror} ({error.filename})") from error
-    return say(f"approved, as it is now:\n{_line(env, cwd, entry)}")
+        raise ConfigError(f"can't save the approval: {error.strerror} ({error.filename})") from error
+    return say(f"approved:\n{_line(env, cwd, entry)}")
 
 
 def forget_schedule(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -66,7 +66,7 @@ def _find(cwd: str, id: str) -> schedules.Entry:
     found = [entry for entry in _read(cwd) if entry["id"] == id]
     if len(found) != 1:
         known = ", ".join(printable(entry["id"]) for entry in _read(cwd)) or "none"
-        raise UsageError(f"there is not exactly one schedule {printable(id)!r}; there are: {known}")
+        raise UsageError(f"no single schedule matches {printable(id)!r}; known: {known}")
     return found[0]
 
 

@@ -26,9 +26,7 @@ def run_search(given: ParsedArguments, env: Mapping[str, str]) -> int:
     try:
         return _run(given, env)
     except (OSError, sqlite3.Error) as error:
-        complain(
-            f"The index of conversations cannot be used: {error}. Make it anew with bridle search --rebuild."
-        )
+        complain(f"Can't use the search index: {error}. Rebuild it with: bridle search --rebuild")
         return 1
 
 
@@ -48,7 +46,7 @@ def _run(given: ParsedArguments, env: Mapping[str, str]) -> int:
             f"{msgspec.json.format(msgspec.json.encode([_row(hit) for hit in hits]), indent=2).decode()}\n"
         )
     if not hits:
-        complain("No conversation has that.")
+        complain("No match.")
         return 1
     return say(shown(hits) + "\n")
 
@@ -93,7 +91,7 @@ def _bring_up_to_date(env: Mapping[str, str], *, is_quiet: bool) -> None:
 
 def _show(number: str, env: Mapping[str, str]) -> int:
     if not number.isdecimal():
-        raise UsageError("--show takes the number that stands before a message, such as 1234.")
+        raise UsageError("--show takes the number of a message, such as 1234.")
     hit, rows = around(int(number), env)
     lines = ["\n".join(map(visible_line, (hit.title, hit.path, hit.resume)))]
     for identity, said in rows:

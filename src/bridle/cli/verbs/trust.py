@@ -23,13 +23,13 @@ def run_trust(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """
     folder = os.path.abspath(os.path.expanduser(given.text("folder") or "."))
     if not os.path.isdir(folder):
-        raise UsageError(f"there is no folder {folder}")
+        raise UsageError(f"no such folder: {folder}")
     if given.on("status"):
         trusted = is_trusted(env, folder)
         code = say(f"{_shown(trust_root(env, folder))} is {'' if trusted else 'not '}trusted\n")
         return code or (0 if trusted else 1)
     if given.on("revoke"):
-        return say(f"{_shown(_changed(revoke, env, folder))} is not trusted any more\n")
+        return say(f"{_shown(_changed(revoke, env, folder))} is no longer trusted\n")
     names = tuple(name for each in given.all("give") for name in each.split(","))
     return _trust(folder, env, sure=given.on("yes"), given=names)
 
@@ -40,36 +40,36 @@ def _trust(folder: str, env: Mapping[str, str], *, sure: bool, given: tuple[str,
     if is_trusted(env, folder):
         changed = unapproved(env, folder)
         if not changed and not sure:
-            return say(f"{_shown(trust_root(env, folder))} is trusted already\n")
+            return say(f"{_shown(trust_root(env, folder))} is already trusted\n")
     if code := say(_changes(folder, env, changed) if changed else _summary(folder, env)):
         return code
     if not sure and not _agrees():
-        say("nothing was changed\n")
+        say("no changes made\n")
         return 1
     named = given if sure else None
     root = _changed(lambda env, folder: trust(env, folder, given=named), env, folder)
-    return say(f"{_shown(root)} is trusted now\n")
+    return say(f"{_shown(root)} is now trusted\n")
 
 
 def _changed(change: Callable[[Mapping[str, str], str], str], env: Mapping[str, str], folder: str) -> str:
     try:
         return change(env, folder)
     except OSError as error:
-        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
+        raise ConfigError(f"can't save trust: {error.strerror} ({error.filename})") from error
 
 
 def _summary(folder: str, env: Mapping[str, str]) -> str:
     root = _shown(trust_root(env, folder))
     brought = brought_by(env, folder)
     if not brought:
-        return f"{root} brings nothing that needs trust today; it may later.\n"
+        return f"{root} has nothing that needs trust yet.\n"
     lines = [f"If you trust {root}, these files take effect. bridle asks again when they change:"]
     return "\n".join((*lines, *map(_line, brought), ""))
 
 
 def _changes(folder: str, env: Mapping[str, str], changed: Sequence[TrustItem]) -> str:
     root = _shown(trust_root(env, folder))
-    lines = [f"{root} is trusted. This is new or has changed since, and does not count yet:"]
+    lines = [f"{root} is trusted. New or changed since, and ignored until you approve it:"]
     return "\n".join((*lines, *map(_line, changed), ""))
 
 
@@ -85,7 +85,7 @@ def _json(value: object) -> str:
     text = json.dumps(value)
     if len(text) <= _LONGEST_SHOWN:
         return text
-    return f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters, look into the file)"
+    return f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters; see the file)"
 
 
 def _shown(name: str) -> str:

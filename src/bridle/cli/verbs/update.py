@@ -44,14 +44,14 @@ def run_install(given: ParsedArguments, env: Mapping[str, str]) -> int:
     version = ""
     if wanted not in ("stable", "latest"):
         if (match := _VERSION.fullmatch(wanted)) is None:
-            raise UsageError(f"{wanted!r} is no version: use stable, latest or a number such as 0.1.0")
+            raise UsageError(f"{wanted!r} is not a version: use stable, latest or a number such as 0.1.0")
         version = match[1]
     return _install(this_installation(__version__), version, dry=given.on("dry-run"), env=env)
 
 
 def _require_updates(env: Mapping[str, str]) -> None:
     if is_on(env, "DISABLE_UPDATES"):
-        raise UsageError("updates are turned off by DISABLE_UPDATES: unset it first")
+        raise UsageError("updates are turned off by DISABLE_UPDATES")
 
 
 def _install(found: Installation, version: str, *, dry: bool, env: Mapping[str, str]) -> int:
@@ -66,7 +66,7 @@ def _install(found: Installation, version: str, *, dry: bool, env: Mapping[str, 
     say(f"Running: {shown}\n")
     code = _run(command, env)
     if code == 0 and _works(found, env):
-        return say("Done. Sessions that are running keep the version they have started with.\n")
+        return say("Done. Running sessions keep the version they started with.\n")
     say(f"The update failed (exit code {code}).\n")
     return _go_back(found, env)
 
@@ -74,7 +74,7 @@ def _install(found: Installation, version: str, *, dry: bool, env: Mapping[str, 
 def _go_back(found: Installation, env: Mapping[str, str]) -> int:
     """Keep the old version usable: it is installed again where the attempt has damaged it."""
     if _works(found, env):
-        say(f"bridle {found.version} is as it was.\n")
+        say(f"bridle {found.version} is unchanged.\n")
         return 1
     command = None if found.source else found.command(found.version)
     if command is None:
@@ -120,10 +120,10 @@ def _check(found: Installation, env: Mapping[str, str]) -> int:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{shlex.join(question[:3])} could not be run: {error}") from error
+        raise UsageError(f"{shlex.join(question[:3])} failed to run: {error}") from error
     newest = newest_in(done.stdout, done.stderr)
     if newest is None:
-        raise UsageError("the newest version could not be found out: is there a network?")
+        raise UsageError("can't find the newest version: check your network")
     if newest == found.version:
         return say(f"bridle {found.version} is the newest version\n")
     return say(f"bridle {newest} is available; you have {found.version}. Update with: bridle update\n")

@@ -151,9 +151,7 @@ class EditorChannel:
             case PermissionDenied(message=message):
                 self.notice(message, "warning")
             case ModelSwitched():
-                self.notice(
-                    f"{event.fallback} answers instead of {event.original}: {event.reason}", "warning"
-                )
+                self.notice(f"Switched from {event.original} to {event.fallback}: {event.reason}", "warning")
             case ModeChanged(mode):
                 self._send({"sessionUpdate": "current_mode_update", "currentModeId": mode})
                 self._changed()
@@ -203,9 +201,7 @@ class EditorChannel:
     def _tell_compaction(self, event: "CompactionStarted | CompactionFinished") -> None:
         if not self._abilities.compactions:
             begun = isinstance(event, CompactionStarted)
-            words = (
-                "Compacting the conversation…" if begun else event.error or "The conversation is compacted."
-            )
+            words = "Compacting the conversation…" if begun else event.error or "Conversation compacted."
             self.notice(words)
             return
         if isinstance(event, CompactionStarted):

@@ -19,8 +19,11 @@ _MODES: Mapping[str, tuple[str, str]] = {
     "acceptEdits": ("Accept edits", "Edits files of the project without asking"),
     "plan": ("Plan", "Reads and plans; changes nothing"),
     "auto": ("Auto", "A classifier decides what needs your approval"),
-    "dontAsk": ("Don't ask", "Denies what no rule allows instead of asking"),
-    "bypassPermissions": ("Bypass permissions", "Asks nothing: only for machines that hold nothing of value"),
+    "dontAsk": ("Don't ask", "Denies calls that no rule allows"),
+    "bypassPermissions": (
+        "Bypass permissions",
+        "Never asks: only for containers and virtual machines without anything of value",
+    ),
 }
 _USUAL_EFFORT = "default"
 _MOST_MODELS = 60
@@ -81,7 +84,7 @@ class Choices:
         mode: Mode | None = next((each for each in MODES if each == wanted), None)
         if mode is None or mode not in self._modes():
             raise UsageError(
-                f"There is no mode {str(wanted)[:80]!r} here: use one of {', '.join(self._modes())}."
+                f"Unknown mode {str(wanted)[:80]!r} here: use one of {', '.join(self._modes())}."
             )
         session, runtime = self._live.session, self._live.server.runtime
         if (notice := mode_notice(session.state.mode, mode, session.state.rules)) is not None:
@@ -102,13 +105,13 @@ class Choices:
             case "effort":
                 self._set_effort(value)
             case _:
-                raise UsageError(f"There is no option {str(name)[:80]!r}: use mode, model or effort.")
+                raise UsageError(f"Unknown option {str(name)[:80]!r}: use mode, model or effort.")
 
     async def _set_model(self, value: object) -> None:
         if not isinstance(value, str) or not value.strip():
-            raise UsageError("A model is chosen by its name.")
+            raise UsageError("The model must be a name.")
         if not is_available(value, self._choice):
-            raise UsageError(f"The model {value[:80]} is not among availableModels.")
+            raise UsageError(f"The model {value[:80]} is not in availableModels.")
         await switch_model(self._live.session, self._live.server.runtime, full_name(value, self._choice))
         self._model = value
 
@@ -116,7 +119,7 @@ class Choices:
         server = self._live.server
         usable = self._usable_efforts()
         if value not in (_USUAL_EFFORT, *usable):
-            raise UsageError(f"There is no effort {str(value)[:40]!r}: use one of {', '.join(usable)}.")
+            raise UsageError(f"Unknown effort {str(value)[:40]!r}: use one of {', '.join(usable)}.")
         effort = self._usual_effort if value == _USUAL_EFFORT else str(value)
         server.change(asking=server.runtime.asking.at_effort(effort))
 

@@ -42,9 +42,9 @@ def read_prompt(blocks: object, *, uuid: str) -> Prompt:
                 words.append(_link(uri, ""))
                 beside.append(_resource(uri, resource))
             case {"type": "audio"}:
-                raise UsageError("Audio is not supported: send the words as text.")
+                raise UsageError("Audio is not supported: send text.")
             case _:
-                raise UsageError("A content block is neither text, image, resource_link nor resource.")
+                raise UsageError("A content block must be text, image, resource_link or resource.")
     said = "".join(words)
     origin = Origin(source="host", words=(0, len(said)) if beside else None)
     content: str | list[UserBlock] = said if not beside else [text_block(said), *beside]

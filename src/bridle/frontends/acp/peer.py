@@ -48,7 +48,7 @@ def _failed(name: str, error: Any) -> EditorError:
 _RULES = Rules(
     failed=_failed,
     timed_out=lambda name, method, time: EditorError(f"{name} did not answer {method} within {time}."),
-    closed=lambda name: EditorError(f"{name} is gone."),
+    closed=lambda name: EditorError(f"{name} disconnected."),
     cancel=("$/cancel_request", "requestId"),
 )
 

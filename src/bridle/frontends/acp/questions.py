@@ -68,7 +68,7 @@ class Questioner(Struct, frozen=True, kw_only=True):
         ]
         call = {
             "toolCallId": f"network-{question.host}-{question.port}",
-            "title": f"Let a sandboxed command reach {question.host}:{question.port}",
+            "title": f"Let a sandboxed command connect to {question.host}:{question.port}",
             "kind": "fetch",
             "status": "pending",
         }
@@ -96,7 +96,7 @@ class Questioner(Struct, frozen=True, kw_only=True):
     async def elicitation(self, question: ElicitationQuestion) -> Answer:
         """What an MCP server wants to know."""
         if question.mode not in self.elicits:
-            return Refused(message="The editor has no forms for questions of servers.", by_person=False)
+            return Refused(message="The editor does not support questions from servers.", by_person=False)
         asked: Json = {
             "sessionId": self.session_id,
             "mode": question.mode,

@@ -106,7 +106,7 @@ class AcpServer:
             return dict(RequestError(CANCELLED, "The request was cancelled.").to_response())
         except Exception as error:
             # A defect fails one request, and the editor is not left waiting for its answer.
-            words = f"bridle has a defect: {type(error).__name__}: {error}"
+            words = f"internal error in bridle: {type(error).__name__}: {error}"
             complain(f"error: {words}")
             return dict(RequestError(INTERNAL_ERROR, words).to_response())
 
@@ -152,12 +152,12 @@ class AcpServer:
         ]
         if self._abilities.logs_in:
             login = {"type": "terminal", "id": "login", "name": "Log in with an API key", "args": ["--login"]}
-            methods.insert(0, {**login, "description": "Asks for a key in a terminal and keeps it."})
+            methods.insert(0, {**login, "description": "Asks for a key in a terminal and saves it."})
         return methods
 
     async def _authenticate(self, params: Params) -> Json:
         if params.get("methodId") != "key":
-            raise UsageError("There is no such method: use key, or login in a terminal.")
+            raise UsageError("Unknown method: use key, or login in a terminal.")
         _require_key(self._set_up(os.getcwd(), self._options))
         return {}
 
@@ -189,7 +189,7 @@ class AcpServer:
     async def _list(self, params: Params) -> Json:
         cursor, cwd = params.get("cursor"), params.get("cwd")
         if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal() and len(cursor) < 10):
-            raise UsageError("The cursor is not one that session/list gave.")
+            raise UsageError("Unknown cursor: use one from session/list.")
         folder = None if cwd is None else _folder(cwd)
         start = int(cursor or 0)
         found = await asyncio.to_thread(
@@ -231,7 +231,7 @@ class AcpServer:
 
     async def _open(self, params: Params, options: SessionOptions) -> EditorSession:
         if len(self._sessions) >= _MOST_SESSIONS:
-            raise RequestError(INTERNAL_ERROR, f"{_MOST_SESSIONS} sessions are open: close some first.")
+            raise RequestError(INTERNAL_ERROR, f"{_MOST_SESSIONS} sessions are open: close one first.")
         folders = params.get("additionalDirectories") or []
         if not isinstance(folders, list) or len(folders) > _MOST_FOLDERS:
             raise UsageError(f"additionalDirectories must be a list of at most {_MOST_FOLDERS} folders.")
@@ -299,7 +299,7 @@ def _folder(path: object) -> str:
     if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
         raise UsageError("A folder must be given as an absolute path.")
     if not os.path.isdir(path):
-        raise UsageError(f"There is no folder {path[:500]}.")
+        raise UsageError(f"No such folder: {path[:500]}.")
     return os.path.normpath(path)
 
 

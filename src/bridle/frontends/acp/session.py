@@ -172,7 +172,7 @@ class EditorSession:
         fault = self._channel.fault
         if outcome.is_error and fault is not None:
             code = AUTH_REQUIRED if fault.kind == "authentication_failed" else INTERNAL_ERROR
-            words = outcome.text or "; ".join(outcome.errors) or "The model could not answer."
+            words = outcome.text or "; ".join(outcome.errors) or "The model gave no answer."
             raise RequestError(code, words, {"kind": fault.kind, "status": fault.status})
         return {"stopReason": _stop_reason(outcome), "usage": _turn_usage(outcome)}
 

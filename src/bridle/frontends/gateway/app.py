@@ -138,7 +138,7 @@ class Gateway:
         body = await self._body(request)
         model = body.get("model")
         if not isinstance(model, str) or model not in self._config.models:
-            raise Refusal(404, f"There is no model {_shown(model)} here; GET /v1/models lists them.")
+            raise Refusal(404, f"Unknown model {_shown(model)}; GET /v1/models lists the models.")
         if not user.allows(model):
             raise Refusal(403, f"The model {model} is not allowed for {name}.")
         if reason := self._ledger.refusal(name, user):
@@ -196,7 +196,7 @@ class Gateway:
             response = await exchange.__aenter__()
         except (HttpFault, BridleError) as error:
             self._ledger.record(asking.name, asking.model, Usage(), 0.0, failed=True)
-            raise Refusal(502, f"The service of {asking.model} cannot be reached.") from error
+            raise Refusal(502, f"Can't reach the service for {asking.model}.") from error
         kind = response.headers.get("content-type", "")
         streamed = kind.startswith("text/event-stream")
         reader = StreamUsage(place.dialect) if streamed else WholeUsage(place.dialect)
@@ -251,7 +251,7 @@ class Gateway:
                         return event.message
         except ProviderError as error:
             raise Refusal(error.status or 502, SECRETS.hide(str(error))) from error
-        raise Refusal(502, "The service gave no answer.")
+        raise Refusal(502, "The service did not respond.")
 
     async def _events(self, asking: Asking, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         usage, failed = Usage(), True
@@ -390,4 +390,4 @@ async def _healthy(request: Request) -> Response:
 async def _defect(request: Request, error: Exception) -> Response:
     """The end of a request that no one expected: its client learns the kind of fault and nothing else."""
     dialect = "chat" if request.url.path.startswith("/v1/chat") else "anthropic"
-    return _error(500, f"The gateway has a defect ({type(error).__name__}).", dialect)
+    return _error(500, f"Internal error in the gateway ({type(error).__name__}).", dialect)

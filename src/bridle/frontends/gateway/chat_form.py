@@ -44,7 +44,7 @@ def to_messages(body: dict[str, Any]) -> dict[str, Any]:
         elif role == "tool":
             _add(messages, "user", [_result(message)])
         else:
-            raise BadRequest(f"messages: the role {role!r} is not known")
+            raise BadRequest(f"messages: unknown role {role!r}")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     made: dict[str, Any] = {
         "model": body.get("model"),
@@ -107,7 +107,7 @@ def _part(part: Any) -> dict[str, Any]:
                 source = {"type": "url", "url": url}
             return {"type": "image", "source": source}
         case _:
-            raise BadRequest("a part of content is neither text nor image_url")
+            raise BadRequest("a part of content must be text or image_url")
 
 
 def _call(call: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _tool(tool: Any) -> dict[str, Any]:
                 "input_schema": schema,
             }
         case _:
-            raise BadRequest("tools: only functions are known")
+            raise BadRequest("tools: only functions are supported")
 
 
 class ChatChunks:

@@ -111,7 +111,7 @@ def load_gateway(path: str, env: Mapping[str, str]) -> GatewayConfig:
             raise ConfigError(f"{path} is larger than 4 MiB.")
         values = yaml.safe_load(data)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+        raise ConfigError(f"can't read {path}: {error.strerror}.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where is not None else ""
@@ -151,7 +151,7 @@ def _checked(config: GatewayConfig, path: str) -> GatewayConfig:
     for name, model in config.models.items():
         if model.upstream not in config.upstreams:
             raise ConfigError(
-                f"{path}: models.{name} names the upstream {model.upstream!r}, which is not there."
+                f"{path}: models.{name} names the upstream {model.upstream!r}, which is not defined."
             )
     for name, place in config.upstreams.items():
         if not place.url.startswith(("https://", "http://")):
@@ -171,7 +171,7 @@ def _with_key(name: str, place: Upstream, path: str) -> Upstream:
         with open(place.key_file, encoding="utf-8") as file:
             return msgspec.structs.replace(place, key=file.read(65_536).strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: upstreams.{name}.keyFile cannot be read.") from error
+        raise ConfigError(f"{path}: upstreams.{name}.keyFile is not readable.") from error
 
 
 def _hashed(key: str) -> str:

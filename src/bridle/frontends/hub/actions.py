@@ -71,7 +71,7 @@ def right_for(action: str) -> Role:
         Refusal: there is no such action.
     """
     if action not in _RIGHTS:
-        raise Refusal(400, f"There is no such action. Known ones: {', '.join(_RIGHTS)}.")
+        raise Refusal(400, f"Unknown action. Use one of: {', '.join(_RIGHTS)}.")
     return _RIGHTS[action]
 
 
@@ -83,7 +83,7 @@ def request_id(body: Mapping[str, Any]) -> str:
     """
     id = text_of(body, "id", longest=100)
     if not is_action_id(id):
-        raise Refusal(400, "Every action needs an id of its own, a UUID in lower case.")
+        raise Refusal(400, "Every action needs a unique id, a UUID in lower case.")
     return id
 
 
@@ -95,7 +95,7 @@ def read_start(body: Mapping[str, Any]) -> StartRequest:
     """
     mode = text_of(body, "mode", longest=40)
     if mode and mode not in MODES:
-        raise Refusal(403, f"The mode {mode!r} can't be chosen from elsewhere.")
+        raise Refusal(403, f"The mode {mode!r} can't be chosen remotely.")
     environment, prompt = text_of(body, "environment"), text_of(body, "prompt", longest=_LONGEST_PROMPT)
     if not environment:
         raise Refusal(400, "environment is missing.")
@@ -175,7 +175,7 @@ def _perform(
         case "mode":
             mode = text_of(body, "mode", longest=40)
             if mode not in MODES:
-                raise Refusal(403, f"The mode {mode!r} can't be chosen from elsewhere.")
+                raise Refusal(403, f"The mode {mode!r} can't be chosen remotely.")
             return ActionResult({"mode": mode}, send(_request("set_permission_mode", device, mode=mode)))
         case "model":
             model = text_of(body, "model", longest=200)
@@ -212,7 +212,7 @@ def _answer(
     asked = text_of(body, "request_id", longest=200)
     question = sessions.question(base, session.id, asked)
     if text_of(body, "digest", longest=100) != question.digest:
-        raise Refusal(409, "The question is about something else by now: look at it again.")
+        raise Refusal(409, "The question has changed: review it again.")
     said = {
         name: body[name]
         for name in ("behavior", "message", "answers", "suggestion", "action", "content")

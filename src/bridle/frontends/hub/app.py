@@ -122,7 +122,7 @@ async def _fault(request: Request, fault: BridleError) -> Response:
 
 async def _unknown(request: Request, error: HTTPException) -> Response:
     del request
-    text = "There is nothing here." if error.status_code == 404 else "That is not how this is asked for."
+    text = "Not found." if error.status_code == 404 else "Method not allowed."
     return _answer_of(Refusal(error.status_code, text))
 
 
@@ -134,4 +134,4 @@ async def _healthy(request: Request) -> Response:
 async def _defect(request: Request, error: Exception) -> Response:
     """The end of a request that no one expected: its client learns the kind of fault and nothing else."""
     del request
-    return _answer_of(Refusal(500, f"The hub has a defect ({type(error).__name__})."))
+    return _answer_of(Refusal(500, f"Internal error in the hub ({type(error).__name__})."))

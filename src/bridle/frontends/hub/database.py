@@ -178,7 +178,7 @@ def _commit(connection: sqlite3.Connection, group: Sequence[_Job]) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         for job in group:
-            job.error = job.error or StoreError(f"the store of the hub can't be written: {error}")
+            job.error = job.error or StoreError(f"can't write the data of the hub: {error}")
     for loop in {job.done.get_loop() for job in group}:
         mine = [job for job in group if job.done.get_loop() is loop]
         try:

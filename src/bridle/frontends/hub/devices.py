@@ -140,7 +140,7 @@ class Devices:
             lambda base: base.execute("SELECT name FROM files WHERE id = ?", (id,)).fetchone()
         )
         if row is None or not is_safe_id(id):
-            raise Refusal(404, "There is no such file.", "not_found_error")
+            raise Refusal(404, "File not found.", "not_found_error")
         data = await asyncio.to_thread(read_bytes, _file_path(self._hub, id), _LARGEST_FILE)
         # Never shown as a page of the hub's own.
         headers = {"content-disposition": "attachment", "x-content-type-options": "nosniff"}

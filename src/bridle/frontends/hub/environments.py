@@ -125,7 +125,7 @@ def find(base: sqlite3.Connection, id: str) -> Environment:
     """
     row = base.execute(f"SELECT {_COLUMNS}, removed FROM environments WHERE id = ?", (id,)).fetchone()
     if row is None:
-        raise Refusal(404, "There is no such environment.", "not_found_error")
+        raise Refusal(404, "Environment not found.", "not_found_error")
     if row[-1] is not None:
         raise Refusal(410, "This environment was removed.", "environment_expired")
     return Environment(*row[:-1])
@@ -238,7 +238,7 @@ def _work(base: sqlite3.Connection, environment: str, id: str, session: str | No
         (id, environment),
     ).fetchone()
     if row is None or (session is not None and row[2] != session):
-        raise Refusal(404, "There is no such work.", "not_found_error")
+        raise Refusal(404, "Work not found.", "not_found_error")
     return Work(*row)
 
 
@@ -247,7 +247,7 @@ def _text(wanted: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise Refusal(400, f"{name} must be a text of at most {_LONGEST_TEXT} characters.")
+        raise Refusal(400, f"{name} must be a string of at most {_LONGEST_TEXT} characters.")
     return value
 
 

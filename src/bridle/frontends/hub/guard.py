@@ -30,11 +30,11 @@ class Guard:
         """
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not is_known_host(hosts[0], self._names):
-            raise Refusal(421, "This name is not one of this hub's: add it with --host.")
+            raise Refusal(421, "This host name is not allowed: add it with --host.")
         if is_page:
             return
         if not is_same_origin(headers):
-            raise Refusal(403, "Requests of other pages are not answered.")
+            raise Refusal(403, "Requests from other pages are rejected.")
         wrong = self._wrong.get(address)
         if wrong is not None and len(wrong) == _MOST_WRONG:
             left = _WHILE_SECONDS - (self._clock() - wrong[0])

@@ -93,7 +93,7 @@ class Hub:
         key = bearer(request)
         machine = await self.read(identity.machine_of, key) if key else None
         if machine is None:
-            raise self.wrong(request, "The key of this machine is not valid: run bridle hub join again.")
+            raise self.wrong(request, "The key of this machine is not valid: run bridle hub join.")
         await self._see(machine.id)
         return machine
 
@@ -199,7 +199,7 @@ def text_of(body: Mapping[str, Any], name: str, *, longest: int = 4_096) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > longest:
-        raise Refusal(400, f"{name} must be a text of at most {longest} characters.")
+        raise Refusal(400, f"{name} must be a string of at most {longest} characters.")
     return value
 
 

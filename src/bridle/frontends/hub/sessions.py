@@ -82,7 +82,7 @@ def plain_id(id: str) -> str:
         body = id.removeprefix(prefix)
         if body != id and body.isalnum() and body.isascii():
             return body
-    raise Refusal(404, "There is no such session.", "not_found_error")
+    raise Refusal(404, "Session not found.", "not_found_error")
 
 
 def create(
@@ -121,7 +121,7 @@ def find(base: sqlite3.Connection, id: str) -> SessionRow:
     """
     row = base.execute(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", (id,)).fetchone()
     if row is None:
-        raise Refusal(404, "There is no such session.", "not_found_error")
+        raise Refusal(404, "Session not found.", "not_found_error")
     return _session(row)
 
 
@@ -149,7 +149,7 @@ def archive(base: sqlite3.Connection, id: str, *, actor: str) -> None:
         Refusal: it is archived already.
     """
     if find(base, id).archived is not None:
-        raise Refusal(409, "The session is archived already.")
+        raise Refusal(409, "The session is already archived.")
     now = time.time()
     base.execute("UPDATE sessions SET archived = ?, updated = ? WHERE id = ?", (now, now, id))
     base.execute("UPDATE work SET state = 'stopped', lease = NULL WHERE session = ?", (id,))
@@ -256,7 +256,7 @@ def set_delivery(base: sqlite3.Connection, id: str, uuid: str, status: str) -> N
         "SELECT delivery FROM events WHERE session = ? AND side = 'in' AND uuid = ?", (id, uuid)
     ).fetchone()
     if row is None:
-        raise Refusal(404, "There is no such event.", "not_found_error")
+        raise Refusal(404, "Event not found.", "not_found_error")
     known = row[0]
     if known is None or DELIVERIES.index(status) > DELIVERIES.index(known):
         base.execute(
@@ -308,7 +308,7 @@ def question(base: sqlite3.Connection, session: str, id: str) -> QuestionRow:
         (session, id),
     ).fetchone()
     if row is None:
-        raise Refusal(404, "There is no such question.", "not_found_error")
+        raise Refusal(404, "Question not found.", "not_found_error")
     if row[5] is not None:
         raise Refusal(409, f"{row[6]} answered first.")
     return _question(row)

@@ -73,7 +73,7 @@ class Narrator:
                 attempt = f"{event.attempt}/{event.max_retries}"
                 self._line(f"! {why}, retrying in {event.delay:.1f} s ({attempt})")
             case ModelSwitched():
-                self._line(f"! {event.fallback} continues for {event.original}: {event.reason}")
+                self._line(f"! switched from {event.original} to {event.fallback}: {event.reason}")
             case FromAgent():
                 self._of_agent(event)
             case TaskStarted(task=task):

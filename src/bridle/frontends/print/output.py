@@ -133,7 +133,7 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
         make_folders(os.path.dirname(os.path.abspath(path)), private=True)
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise UsageError(f"the debug log {path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"can't write the debug log {path}: {error.strerror}") from error
     return (DebugLog(log),)
 
 

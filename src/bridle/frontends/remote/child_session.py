@@ -89,7 +89,7 @@ class ChildSession:
                 start_new_session=True,
             )
         except OSError as error:
-            raise BridleError(f"The session cannot be started: {error.strerror}.") from error
+            raise BridleError(f"Can't start the session: {error.strerror}.") from error
 
     async def run(self) -> None:
         """Pass on what the process says until it ends."""
@@ -133,15 +133,15 @@ class ChildSession:
 
     def end(self, *, who: str) -> Mapping[str, Any]:
         self._check_runs()
-        self._options.report(f"{who} ends {self.name}")
+        self._options.report(f"{who} ended {self.name}")
         if self._closing is None:
             self._closing = asyncio.create_task(self.close())
         return {"ended": True}
 
     def archive(self, *, who: str) -> Mapping[str, Any]:
         if self.shared_session.ended is None:
-            raise RequestRefused(409, "The session runs: end it first.")
-        self._options.report(f"{who} archives {self.name}")
+            raise RequestRefused(409, "The session is running: stop it first.")
+        self._options.report(f"{who} archived {self.name}")
         self._options.forget(self.shared_session.id)
         return {"archived": True}
 
@@ -164,7 +164,7 @@ class ChildSession:
     def set_mode(self, mode: str, *, who: str) -> Mapping[str, Any]:
         del who
         if mode not in MODES:
-            raise RequestRefused(403, f"The mode {mode[:40]!r} cannot be chosen from elsewhere.")
+            raise RequestRefused(403, f"The mode {mode[:40]!r} can't be chosen remotely.")
         self._request("set_permission_mode", mode=mode)
         return {"mode": mode}
 
@@ -178,7 +178,7 @@ class ChildSession:
 
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
         if self._process is None or not os.path.exists(self._options.socket):
-            raise RequestRefused(503, "it has not begun yet")
+            raise RequestRefused(503, "it has not started yet")
         try:
             read = read_letter(letter, self._options.env)
             if read.id in self._letters:
@@ -208,7 +208,7 @@ class ChildSession:
                 if kind in _QUESTIONS:
                     self._ask(id, request)
             case {"type": "control_cancel_request", "request_id": str(id)}:
-                self.shared_session.close(id, by="the session", how="taken back")
+                self.shared_session.close(id, by="the session", how="withdrawn")
             case {"type": "conversation_reset"}:
                 self.shared_session.log.restart(())
             case {"type": kind} if kind in _NOT_TOLD or frame.get("subtype") in _NOT_TOLD:
@@ -326,7 +326,7 @@ def _response(request: Frame, said: Mapping[str, Any]) -> Frame:
         return {"action": said["action"], "content": content if isinstance(content, dict) else {}}
     match said.get("behavior"):
         case "deny":
-            return {"behavior": "deny", "message": words or "The user does not want this."}
+            return {"behavior": "deny", "message": words or "The user declined."}
         case "allow":
             pass
         case _:
@@ -341,7 +341,7 @@ def _response(request: Frame, said: Mapping[str, Any]) -> Frame:
     if index is None:
         return {"behavior": "allow", "updatedInput": request["input"]}
     if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(offered):
-        raise RequestRefused(400, "The answer takes a suggestion that was not made.")
+        raise RequestRefused(400, "The answer names an unknown suggestion.")
     return {"behavior": "allow", "updatedInput": request["input"], "updatedPermissions": [offered[index]]}
 
 

@@ -143,7 +143,7 @@ def _encoded(frame: Frame) -> bytes:
     if len(data) <= _LARGEST_FRAME:
         return data
     kept = {key: frame[key] for key in ("type", "uuid", "session_id", "parent_tool_use_id") if key in frame}
-    note = f"({len(data):,} bytes are not shown here: they are in the transcript)"
+    note = f"({len(data):,} bytes omitted; see the transcript)"
     message: Frame = {"role": frame["type"], "content": [_stub(block, note) for block in _blocks(frame)]}
     return encode({**kept, "message": message})[:-1]
 

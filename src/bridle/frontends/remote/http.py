@@ -96,7 +96,7 @@ class HttpConnection:
             async with asyncio.timeout(self._timeouts.request):
                 event = await self._next()
         except TimeoutError as error:
-            raise RequestRefused(408, "The request did not come in time.") from error
+            raise RequestRefused(408, "The request timed out.") from error
         return event if isinstance(event, h11.Request) else None
 
     async def whole(self, head: h11.Request) -> Request:
@@ -108,20 +108,20 @@ class HttpConnection:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         length = headers.get("content-length", "0")
         if int(length) > _LARGEST_BODY if length.isdecimal() else False:
-            raise RequestRefused(413, f"More than {_LARGEST_BODY:,} bytes are not taken.")
+            raise RequestRefused(413, f"More than {_LARGEST_BODY:,} bytes are not accepted.")
         parts: list[bytes] = []
         size = 0
         try:
             async with asyncio.timeout(self._timeouts.request):
                 while not isinstance(event := await self._next(), h11.EndOfMessage):
                     if not isinstance(event, h11.Data):
-                        raise RequestRefused(400, "The request broke off.")
+                        raise RequestRefused(400, "The request was cut off.")
                     parts.append(bytes(event.data))
                     size += len(event.data)
                     if size > _LARGEST_BODY:
-                        raise RequestRefused(413, f"More than {_LARGEST_BODY:,} bytes are not taken.")
+                        raise RequestRefused(413, f"More than {_LARGEST_BODY:,} bytes are not accepted.")
         except TimeoutError as error:
-            raise RequestRefused(408, "The request did not come in time.") from error
+            raise RequestRefused(408, "The request timed out.") from error
         path, _, query = head.target.decode("latin-1").partition("?")
         method = head.method.decode("latin-1")
         return Request(method=method, path=path, query=query, headers=headers, body=b"".join(parts))
@@ -182,7 +182,7 @@ class HttpConnection:
             try:
                 event = self._http.next_event()
             except h11.RemoteProtocolError as error:
-                raise RequestRefused(error.error_status_hint, "This request cannot be read.") from error
+                raise RequestRefused(error.error_status_hint, "Invalid request.") from error
             if event is not h11.NEED_DATA:
                 return event
             if self._http.they_are_waiting_for_100_continue:

@@ -57,7 +57,7 @@ class SessionListener:
 
     async def open(self, name: Callable[[], str], on_people: Callable[[str | None], None]) -> None:
         if self._attended is None:
-            raise UsageError("The session has not begun yet: try again in a moment.")
+            raise UsageError("The session has not started yet: try again in a moment.")
         from bridle.frontends.remote.access import listen_address, new_token
         from bridle.frontends.remote.server import RemoteServer
         from bridle.frontends.remote.shared_session import SingleSession
@@ -73,7 +73,7 @@ class SessionListener:
         try:
             await server.open()
         except OSError as error:
-            raise UsageError(f"Nothing can listen on {host}:{port}: {error.strerror or error}.") from error
+            raise UsageError(f"Can't listen on {host}:{port}: {error.strerror or error}.") from error
         self._listening = server, local
         whole = f"{server.address or ''}#{self._key}"
         self._shown_address = whole if self._hand_over is None else self._hand_over(whole)

@@ -122,7 +122,7 @@ class LocalSession:
     def interrupt(self, *, who: str) -> Mapping[str, Any]:
         interrupted = self._server.interrupt()
         if interrupted:
-            self._say(f"{who} interrupts, by remote control.")
+            self._say(f"{who} interrupted by remote control.")
         return {"interrupted": interrupted}
 
     def set_mode(self, mode: str, *, who: str) -> Mapping[str, Any]:
@@ -130,12 +130,12 @@ class LocalSession:
         session = self._session
         wanted: Mode | None = next((each for each in self._modes() if each == mode), None)
         if wanted is None:
-            raise RequestRefused(403, f"The mode {mode[:40]!r} cannot be chosen from elsewhere.")
+            raise RequestRefused(403, f"The mode {mode[:40]!r} can't be chosen remotely.")
         if (notice := mode_notice(session.state.mode, wanted, session.state.rules)) is not None:
             self._server.runtime.channel.emit(Noticed(notice, "warning"))
         session.swap(mode=wanted)
         self._server.runtime.channel.emit(ModeChanged(wanted))
-        self._say(f"{who} chooses the mode {wanted}, by remote control.")
+        self._say(f"{who} set the mode to {wanted} by remote control.")
         return {"mode": wanted}
 
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -183,7 +183,7 @@ class LocalSession:
 def _told(answer: Answer | None) -> str:
     match answer:
         case None:
-            return "taken back"
+            return "withdrawn"
         case Permitted():
             return "allowed"
         case Refused():

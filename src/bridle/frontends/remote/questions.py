@@ -88,7 +88,7 @@ def read_answer(question: Question, said: Mapping[str, Any]) -> Answer:
 
 def _permission(question: PermissionQuestion | NetworkQuestion, said: Mapping[str, Any]) -> Answer:
     if said.get("behavior") == "deny":
-        return Refused(message=_words(said) or "The user does not want this.")
+        return Refused(message=_words(said) or "The user declined.")
     if said.get("behavior") != "allow":
         raise RequestRefused(400, "The answer must be allow or deny.")
     offered = (
@@ -100,12 +100,12 @@ def _permission(question: PermissionQuestion | NetworkQuestion, said: Mapping[st
         case int() as index if 0 <= index < len(offered) and index is not True and index is not False:
             return Permitted(updates=(offered[index],))
         case _:
-            raise RequestRefused(400, "The answer takes a suggestion that was not made.")
+            raise RequestRefused(400, "The answer names an unknown suggestion.")
 
 
 def _choice(question: ChoiceQuestion, said: Mapping[str, Any]) -> Answer:
     if said.get("behavior") == "deny":
-        return Refused(message=_words(said) or "The user does not want to answer.")
+        return Refused(message=_words(said) or "The user declined to answer.")
     answers = said.get("answers")
     asked = [str(each.get("question")) for each in question.questions]
     if not isinstance(answers, dict) or sorted(answers) != sorted(asked):

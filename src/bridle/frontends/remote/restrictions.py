@@ -21,7 +21,7 @@ def check_model(model: str | None) -> None:
         RequestRefused: the name has one, or is none.
     """
     if model is not None and _MODEL.fullmatch(model) is None:
-        raise RequestRefused(403, "A model of another vendor can be chosen only where the session runs.")
+        raise RequestRefused(403, "A model of another vendor can only be chosen where the session runs.")
 
 
 def check_commands(prompt: Prompt, commands: Commands) -> None:

@@ -185,7 +185,7 @@ class RemoteServer:
         except Exception as defect:
             # The top of this front end: the client must get an answer even when bridle has a defect.
             await connection.answer_json(
-                500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"}
+                500, {"error": f"internal error in bridle: {type(defect).__name__}: {defect}"}
             )
 
     async def _slow_down(self) -> None:
@@ -204,12 +204,12 @@ class RemoteServer:
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         if not is_known_host(headers.get("host", ""), self._names):
-            raise RequestRefused(421, "This name is not one of this session's: see BRIDLE_REMOTE_HOSTS.")
+            raise RequestRefused(421, "This host name is not allowed: see BRIDLE_REMOTE_HOSTS.")
         path = head.target.decode("latin-1").partition("?")[0]
         if path in _FILES:
             return False
         if not is_same_origin(headers):
-            raise RequestRefused(403, "Requests of other pages are not answered.")
+            raise RequestRefused(403, "Requests from other pages are rejected.")
         keys = (self._token, self._letters) if path == "/api/letters" else (self._token,)
         if not has_token(headers, *keys):
             raise RequestRefused(401, "The key is missing or wrong.")
@@ -247,11 +247,11 @@ class RemoteServer:
                 elif (method, named[2]) == ("POST", "act"):
                     await connection.answer_json(200, shared_session.act(request.json(), who))
                 else:
-                    raise RequestRefused(405, "That is not how this is asked for.")
+                    raise RequestRefused(405, "Method not allowed.")
             case _, path if path in _FILES or path in ("/api/sessions", "/api/letters"):
-                raise RequestRefused(405, "That is not how this is asked for.")
+                raise RequestRefused(405, "Method not allowed.")
             case _:
-                raise RequestRefused(404, "There is nothing here.")
+                raise RequestRefused(404, "Not found.")
 
     def _shared_session(self, id: Any) -> SharedSession:
         """A session by its id; without one the only session there is."""
@@ -264,7 +264,7 @@ class RemoteServer:
             else None
         )
         if found is None:
-            raise RequestRefused(404, "There is no such session.")
+            raise RequestRefused(404, "Session not found.")
         return found
 
     async def _follow(
@@ -272,7 +272,7 @@ class RemoteServer:
     ) -> None:
         """Send what happens until the reader goes or falls too far behind."""
         if len(shared_session.people) >= _MOST_FOLLOWERS or len(self._following) >= _MOST_FOLLOWERS_IN_ALL:
-            raise RequestRefused(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
+            raise RequestRefused(503, f"{_MOST_FOLLOWERS} clients are connected, the limit.")
         task = asyncio.current_task()
         assert task is not None
         self._following[task] = shared_session

@@ -150,7 +150,7 @@ class SharedSession:
         if self.ended is None:
             self.failed = failed
             for id in tuple(self._inquiries):
-                self.close(id, by="the session", how="taken back")
+                self.close(id, by="the session", how="withdrawn")
             self.ended = why
             self.log.end()
 
@@ -207,7 +207,7 @@ class SharedSession:
         """
         id = wish.get("id")
         if not isinstance(id, str) or not is_action_id(id):
-            raise RequestRefused(400, "Every action needs an id of its own, a UUID in lower case.")
+            raise RequestRefused(400, "Every action needs a unique id, a UUID in lower case.")
         if (done := self._done.get(id)) is not None:
             return done
         done = self._done[id] = self._perform(id, wish, who)
@@ -287,17 +287,17 @@ class SharedSession:
             case {"do": "answer", "request_id": str(asked), "digest": str(seen)}:
                 return self._answer(asked, seen, wish, who)
             case _:
-                raise RequestRefused(400, "There is no such action.")
+                raise RequestRefused(400, "Unknown action.")
 
     def _answer(self, asked: str, seen: str, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
         """The first answer counts, and only for what was shown."""
         if (inquiry := self._inquiries.get(asked)) is None:
             decided = self._closed.get(asked)
             if decided is None:
-                raise RequestRefused(404, "There is no such question.")
+                raise RequestRefused(404, "Question not found.")
             raise RequestRefused(409, f"{decided['by']} was first: {decided['how']}.", decided=decided)
         if seen != inquiry.digest:
-            raise RequestRefused(409, "The question is about something else by now: look at it again.")
+            raise RequestRefused(409, "The question has changed: review it again.")
         if not inquiry.answer(wish, who):
             raise RequestRefused(
                 409, "Someone else answered first.", decided={"by": "someone else", "how": "settled"}
@@ -331,4 +331,4 @@ class SingleSession:
 
     async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
         del wish, who
-        raise RequestRefused(405, "This is one session: bridle remote-control starts others.")
+        raise RequestRefused(405, "This is a single session: use bridle remote-control to start more.")

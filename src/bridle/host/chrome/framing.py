@@ -64,7 +64,7 @@ def read_message(payload: bytes) -> dict[str, Any]:
     try:
         return _object.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadFrame("a message is no JSON object") from error
+        raise BadFrame("a message is not a JSON object") from error
 
 
 def write_message(values: Mapping[str, Any]) -> bytes:
@@ -110,9 +110,9 @@ class Parts:
             case {"id": int() | str() as key, "part": int(part), "parts": int(parts), "text": str(text)}:
                 held = self._held.setdefault(key, [])
             case _:
-                raise BadFrame("a part of a message is not complete")
+                raise BadFrame("part of a message is incomplete")
         if part != len(held) or not part < parts <= MOST_PARTS or len(text) > LONGEST_PART:
-            raise BadFrame("a part of a message is out of order")
+            raise BadFrame("part of a message is out of order")
         held.append(text)
         if sum(len(piece) for pieces in self._held.values() for piece in pieces) > self._most:
             raise BadFrame("a message is too long")

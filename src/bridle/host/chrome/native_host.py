@@ -122,7 +122,7 @@ class _Host:
                         session.names.add(name)
                         await self._tell_browser({**message, "id": f"{number}:{own}"})
                     case _:
-                        raise BadFrame("a session asks for nothing")
+                        raise BadFrame("an empty request from a session")
 
     async def _tell_browser(self, message: dict[str, Any]) -> None:
         self._browser.write(write_message(message))

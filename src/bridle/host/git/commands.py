@@ -41,7 +41,7 @@ async def run_git(
     """Run git in a folder; one that takes too long is ended and counts as failed."""
     git = find_program("git", env, writable=(cwd,))
     if git is None:
-        return GitRun(127, "", "there is no git outside the working folders on the PATH: install it")
+        return GitRun(127, "", "git not found on the PATH (working folders are not searched): install git")
     identity = {name: env[name] for name in env if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
     process = await asyncio.create_subprocess_exec(
         git,
@@ -64,7 +64,7 @@ async def run_git(
         async with asyncio.timeout(seconds):
             said, complained = await process.communicate(given.encode() if given else None)
     except TimeoutError:
-        return GitRun(1, "", f"git did not answer within {seconds:g} seconds")
+        return GitRun(1, "", f"git timed out after {seconds:g} seconds")
     finally:
         if process.returncode is None:
             process.kill()

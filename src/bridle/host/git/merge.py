@@ -57,7 +57,7 @@ class Repository(Struct, frozen=True, kw_only=True):
         """
         found = await run_git(self.root, self.env, "rev-parse", "--git-common-dir")
         if not found.ok:
-            raise MergeFault(f"this repository cannot be used: {_why(found.complaint)}")
+            raise MergeFault(f"can't use this repository: {_why(found.complaint)}")
         return os.path.join(self.root, found.output)
 
     async def contains(self, target: str, commit: str) -> bool:
@@ -73,7 +73,7 @@ class Repository(Struct, frozen=True, kw_only=True):
         name = name.removeprefix("refs/heads/")
         tip = await self.resolve(f"refs/heads/{name}")
         if tip is None:
-            raise MergeFault(f"there is no branch {name!r}; `git branch` lists them")
+            raise MergeFault(f"no branch {name!r}; list branches with `git branch`")
         counted = await run_git(self.root, self.env, "rev-list", "--count", f"{target}..{tip}")
         return Branch(name=name, tip=tip, commits=int(counted.output) if counted.ok else 0)
 
@@ -122,7 +122,7 @@ class Repository(Struct, frozen=True, kw_only=True):
             self.root, self.env, "commit-tree", tree, "-p", target, "-p", branch.tip, "-m", text
         )
         if not made.ok:
-            raise MergeFault(f"the merge of {branch.name} cannot be written: {_why(made.complaint)}")
+            raise MergeFault(f"can't write the merge of {branch.name}: {_why(made.complaint)}")
         return Merged(commit=made.output, tree=tree)
 
     async def advance(self, target: str, before: str, commit: str) -> str | None:
@@ -147,9 +147,9 @@ class Repository(Struct, frozen=True, kw_only=True):
             if checkout.branch != branch.name:
                 continue
             if checkout.path == self.root:
-                return "it is checked out in the main work tree"
+                return "it is checked out in the main worktree"
             if changes := await self.changes(checkout.path):
-                return f"its work tree has {len(changes)} changes that are not committed"
+                return f"its worktree has {len(changes)} uncommitted changes"
             removed = await run_git(self.root, self.env, "worktree", "remove", checkout.path)
             if not removed.ok:
                 return _why(removed.complaint)
@@ -189,14 +189,12 @@ class TestWorktree:
             await run_git(root, env, "worktree", "prune")
             made = await run_git(root, env, "worktree", "add", "--force", "--detach", self.path, commit)
             if not made.ok:
-                raise MergeFault(f"there is no place to run the tests: {_why(made.complaint)}")
+                raise MergeFault(f"can't prepare a folder for the tests: {_why(made.complaint)}")
             return
         for words in (("checkout", "--quiet", "--force", "--detach", commit), ("clean", "-fdq")):
             done = await run_git(self.path, env, *words)
             if not done.ok:
-                raise MergeFault(
-                    f"{self.path} cannot be used: {_why(done.complaint)}. Remove it and try again"
-                )
+                raise MergeFault(f"can't use {self.path}: {_why(done.complaint)}. Remove it and try again")
 
     async def close(self) -> None:
         """Remove it; there never is work in it."""
@@ -214,4 +212,4 @@ def names_of(files: Sequence[str], most: int = 8) -> str:
 
 def _why(complaint: str) -> str:
     lines = [line.removeprefix("fatal: ").removeprefix("error: ") for line in complaint.splitlines() if line]
-    return " ".join(lines)[:500] or "git does not say why"
+    return " ".join(lines)[:500] or "git gave no reason"

@@ -124,12 +124,12 @@ class MergeQueue:
                 return merged.commit, replace(
                     tested, verdict="merged", note=_both(tested.note, await self._forget(plan, branch))
                 )
-        raise MergeFault(f"{plan.target} keeps moving: try again when no one commits to it")
+        raise MergeFault(f"{plan.target} keeps changing: try again when there are no new commits")
 
     async def _tip(self, plan: Plan) -> str:
         tip = await self._repository.resolve(f"refs/heads/{plan.target}")
         if tip is None:
-            raise MergeFault(f"there is no branch {plan.target!r} to merge into; name one with --into")
+            raise MergeFault(f"no branch {plan.target!r}; pass --into BRANCH")
         return tip
 
     async def _advance(self, plan: Plan, before: str, commit: str) -> bool:
@@ -143,7 +143,7 @@ class MergeQueue:
         await self._repository.remember(f"merged/{plan.target}", commit)
         raise MergeFault(
             f"{plan.target} could not be moved to the tested merge {commit[:12]}: {why}. "
-            "Commit or put away what is changed there, then run the same command again"
+            "Commit or stash the changes there, then run the same command again"
         )
 
     async def _test(

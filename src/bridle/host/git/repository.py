@@ -270,7 +270,7 @@ def _bounded(lines: list[str]) -> str:
             break
         kept.append(line)
     if len(kept) < len(lines):
-        kept.append("... more changes are left out; `git status` lists them all")
+        kept.append("... more changes omitted; `git status` lists them all")
     return "\n".join(kept)
 
 

@@ -61,7 +61,7 @@ async def starting_point(here: str, env: Mapping[str, str], at: BaseRef | Pull) 
         return base
     code, base = await run_git(here, env, "rev-parse", "HEAD")
     if code:
-        raise WorktreeFault("The repository has no commit yet, so there can be no work tree.")
+        raise WorktreeFault("The repository has no commits, so it can't have a worktree.")
     return base
 
 
@@ -94,7 +94,7 @@ async def _of_pull(here: str, env: Mapping[str, str], pull: Pull) -> str:
     if pull.place is not None and (match := _REMOTE.fullmatch(origin)) is not None:
         place = f"{match[1]}/{match[2]}".lower()
         if place != pull.place:
-            raise WorktreeFault(f"The pull request is one of {pull.place}, and this is a clone of {place}.")
+            raise WorktreeFault(f"The pull request belongs to {pull.place}, but this is a clone of {place}.")
     target = f"refs/bridle/{pull.name}"
     last = ""
     for source in (f"pull/{pull.number}/head", f"merge-requests/{pull.number}/head"):
@@ -104,7 +104,7 @@ async def _of_pull(here: str, env: Mapping[str, str], pull: Pull) -> str:
             await run_git(here, env, "update-ref", "-d", target)
             if not code:
                 return base
-    raise WorktreeFault(f"The pull request {pull.number} could not be fetched from origin: {last[:300]}")
+    raise WorktreeFault(f"The pull request {pull.number} can't be fetched from origin: {last[:300]}")
 
 
 _SECONDS = 120.0

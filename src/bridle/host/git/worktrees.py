@@ -46,7 +46,7 @@ async def create(
         WorktreeFault: there is no repository, or git refuses.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
-        raise WorktreeFault(f"{name!r} cannot be the name of a work tree: use letters, digits, . _ and -.")
+        raise WorktreeFault(f"{name!r} is not a valid worktree name: use letters, digits, . _ and -.")
     trees = git.worktrees(cwd)
     root = trees[0] if trees else None
     here = git.find_root(cwd)
@@ -66,9 +66,9 @@ async def create(
                     Worktree(path=path, branch=branch, base=base, repository=root), folders, env
                 )
     except (Locked, OSError) as error:
-        raise WorktreeFault(f"The work tree could not be made: {error}") from error
+        raise WorktreeFault(f"Can't create the worktree: {error}") from error
     if code:
-        raise WorktreeFault(f"The work tree could not be made: {said[:_MOST_SAID]}")
+        raise WorktreeFault(f"Can't create the worktree: {said[:_MOST_SAID]}")
     return Worktree(path=path, branch=branch, base=base, repository=root)
 
 
@@ -81,7 +81,9 @@ def _folders(sparse: Sequence[str]) -> tuple[str, ...]:
     folders = tuple(os.path.normpath(each.strip("/")) for each in sparse if each.strip("/"))
     for each in folders:
         if each.split(os.sep)[0] in ("..", ".git") or each.startswith("-"):
-            raise WorktreeFault(f"worktree.sparsePaths names {each!r}, which is no folder of the repository.")
+            raise WorktreeFault(
+                f"worktree.sparsePaths names {each!r}, which is not a folder in the repository."
+            )
     return folders
 
 
@@ -148,8 +150,8 @@ async def work_in(tree: Worktree, env: Mapping[str, str]) -> str:
     code, count = await _git(tree.path, env, "rev-list", "--count", f"{tree.base}..{tree.branch}")
     commits = None if code else int(count)
     if changed is None or commits is None or not (changed or commits):
-        return "something that may be work"
-    return f"{changed} changed or new files and {commits} commits of its own"
+        return "possible work"
+    return f"{changed} changed or new files and {commits} new commits"
 
 
 async def furnish(tree: Worktree, env: Mapping[str, str], *, links: Sequence[str] = ()) -> tuple[str, ...]:
@@ -167,16 +169,16 @@ async def _link(tree: Worktree, env: Mapping[str, str], name: str) -> str | None
     """Make a folder of the main checkout that git ignores show in the work tree; why not."""
     inner = os.path.normpath(name)
     if os.path.isabs(inner) or inner.split(os.sep)[0] in ("..", ".", ".git") or _is_special(inner):
-        return "it must be a folder below the top of the repository"
+        return "it must be a folder inside the repository"
     source, target = os.path.join(tree.repository, inner), os.path.join(tree.path, inner)
     if not os.path.isdir(source):
-        return "there is none"
+        return "it does not exist"
     # Only then may it be hidden from git, which would count the link as work.
     code, _ = await _git(tree.repository, env, "check-ignore", "--quiet", "--", f"./{inner}/")
     if code:
         return "git does not ignore it"
     if os.path.lexists(target) or not _is_inside(target, tree.path):
-        return "something is in its place"
+        return "the target exists"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.symlink(source, target)

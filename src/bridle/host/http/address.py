@@ -49,7 +49,7 @@ def split_url(url: str) -> tuple[Origin, str]:
     """
     match = _URL.fullmatch(url)
     if match is None or match["user"] is not None:
-        raise ConfigError(f"{url[:200]!r} is not a URL that can be asked: use http(s)://host/path.")
+        raise ConfigError(f"{url[:200]!r} is not a valid URL: use http(s)://host/path.")
     target = match["target"] or "/"
     if not target.isascii() or " " in target:
         from urllib.parse import quote  # Addresses of services have neither.

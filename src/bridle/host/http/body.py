@@ -55,7 +55,7 @@ class Counted:
 
     def feed(self, data: bytes) -> bytes:
         if not data and not self.ended:
-            raise BodyFault("The response broke off.")
+            raise BodyFault("The response was cut off.")
         if len(data) > self._left:
             self.reusable = False
         taken = data[: self._left]
@@ -91,7 +91,7 @@ class Chunked:
 
     def feed(self, data: bytes) -> bytes:
         if not data and not self.ended:
-            raise BodyFault("The response broke off.")
+            raise BodyFault("The response was cut off.")
         buffer = self._rest + data if self._rest else data
         parts: list[bytes] = []
         position = 0
@@ -115,7 +115,7 @@ class Chunked:
     def _read_line(self, line: bytes) -> None:
         if self._after_chunk:
             if line:
-                raise BodyFault("A chunk of the response is longer than it said.")
+                raise BodyFault("A chunk of the response is longer than its stated size.")
             self._after_chunk = False
         elif self._in_trailer:
             self.ended = not line
@@ -145,7 +145,7 @@ def unpacking(encoding: str | None) -> Callable[[bytes, bool], Iterable[bytes]]:
         case "gzip" | "x-gzip" | "deflate":
             return _Inflate()
         case other:
-            raise BodyFault(f"The response is packed as {other[:40]!r}, which cannot be read.")
+            raise BodyFault(f"The response has the unsupported encoding {other[:40]!r}.")
 
 
 def _as_it_is(data: bytes, _last: bool) -> Iterable[bytes]:
@@ -178,7 +178,7 @@ class _Inflate:
                 data = self._unpacker.unused_data
                 self._unpacker = self._new(self._WRAPPED) if data else self._unpacker
         if last and not self._unpacker.eof:
-            raise BodyFault("The response broke off.")
+            raise BodyFault("The response was cut off.")
 
     def _step(self, data: bytes) -> bytes:
         first = self._first
@@ -186,7 +186,7 @@ class _Inflate:
             unpacked = self._unpacker.decompress(data, self._STEP)
         except self._error as error:
             if first is None:
-                raise BodyFault(f"The response cannot be unpacked ({error}).") from error
+                raise BodyFault(f"Can't decompress the response ({error}).") from error
             self._first, self._unpacker = None, self._new(self._BARE)
             return self._step(first + data)
         # Two bytes tell how it is wrapped.

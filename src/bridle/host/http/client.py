@@ -169,7 +169,7 @@ class HttpClient:
             return [origin.host]
         addresses = await self._resolve(origin.host, origin.port)
         if not addresses:
-            text = f"There is no address to connect for {origin.host}."
+            text = f"No address found for {origin.host}."
             raise HttpFault(text, "connect", cause=f"can't reach {origin.host} (DNS)")
         return addresses
 
@@ -241,8 +241,8 @@ async def _tunnel(
     try:
         answer = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        raise HttpFault(f"The proxy {proxy.origin.url} gave no answer that can be read.", "proxy") from error
+        raise HttpFault(f"The proxy {proxy.origin.url} gave no readable answer.", "proxy") from error
     version, _, rest = answer.partition(b"\r\n")[0].decode("latin-1").partition(" ")
     if not version.startswith("HTTP/1.") or not rest.startswith("2"):
-        hint = "; put user and password into HTTPS_PROXY" if rest.startswith("407") else ""
+        hint = "; add a user and password to HTTPS_PROXY" if rest.startswith("407") else ""
         raise HttpFault(f"The proxy {proxy.origin.url} refused to connect ({rest[:80]}){hint}.", "proxy")

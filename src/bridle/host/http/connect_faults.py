@@ -24,13 +24,13 @@ def connect_fault(origin: Origin, error: OSError, *, what: str = "") -> HttpFaul
     """The fault of a connection that could not be made; `what` says what stands at the origin."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return HttpFault(
-            f"The certificate of {what}{origin.url} cannot be trusted ({error.verify_message}): name your "
+            f"Can't verify the certificate of {what}{origin.url} ({error.verify_message}): name your "
             "organization's CA file in NODE_EXTRA_CA_CERTS.",
             "tls",
             cause=_out_of_reach(origin, "TLS certificate", what),
         )
     if isinstance(error, ssl.SSLError):
-        text = f"No TLS connection to {what}{origin.url} could be made ({error.reason})."
+        text = f"Can't set up a TLS connection to {what}{origin.url} ({error.reason})."
         return HttpFault(text, "tls", cause=_out_of_reach(origin, "TLS", what))
     why = _network_cause(error)
     words = (error.strerror or str(error))[:200] if why in ("DNS", "no connection") else why

@@ -157,7 +157,7 @@ class Connection:
             while (head := reader.feed(data)) is None:
                 data = await self._more()
         except HeadFault as fault:
-            raise HttpFault(f"The response is not HTTP, or broke off ({fault}).", "broken") from fault
+            raise HttpFault(f"The response is not HTTP, or was cut off ({fault}).", "broken") from fault
         return head
 
     async def _body(
@@ -187,13 +187,13 @@ class Connection:
                 raise
             raise Unanswered(str(fault), "broken") from fault
         if not data:
-            raise Unanswered("The connection was closed before an answer came.", "broken")
+            raise Unanswered("The connection closed before an answer arrived.", "broken")
         return data
 
     async def _more(self) -> bytes:
         watch = self._watch
         if watch is None:
-            raise HttpFault("The response was read after its exchange had ended.", "broken")
+            raise HttpFault("The response was read after its connection was closed.", "broken")
         watch.begin_waiting()
         try:
             data = await self._reader.read(_READ)
@@ -239,9 +239,9 @@ class _Watch:
             self._unsent = unsent
             self._moved_at = now
         if now >= self._deadline:
-            self.fired = f"No whole answer came within {self._limits.total:g} s."
+            self.fired = f"No complete answer within {self._limits.total:g} s."
         elif now >= self._moved_at + self._limits.idle:
-            self.fired = f"Nothing came for {self._limits.idle:g} s."
+            self.fired = f"No data for {self._limits.idle:g} s."
         else:
             self._timer = self._schedule()
             return

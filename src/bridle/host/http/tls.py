@@ -45,7 +45,7 @@ def _load(context: ssl.SSLContext, variable: str, path: str) -> None:
         else:
             context.load_verify_locations(cafile=path)
     except OSError as error:
-        raise ConfigError(f"{variable} names {path}, which holds no usable certificates: {error}.") from error
+        raise ConfigError(f"{variable} names {path}, which has no usable certificates: {error}.") from error
 
 
 def _load_client_certificate(context: ssl.SSLContext, certificate: str, env: Mapping[str, str]) -> None:
@@ -56,7 +56,7 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: str, env: Map
         context.load_cert_chain(certificate, key, password=password)
     except OSError as error:
         raise ConfigError(
-            f"The client certificate {certificate} cannot be used ({error}): check CLAUDE_CODE_CLIENT_CERT, "
+            f"Can't use the client certificate {certificate} ({error}): check CLAUDE_CODE_CLIENT_CERT, "
             "CLAUDE_CODE_CLIENT_KEY and CLAUDE_CODE_CLIENT_KEY_PASSPHRASE."
         ) from error
 

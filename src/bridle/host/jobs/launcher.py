@@ -56,12 +56,10 @@ def start(
             records.create(folder, whole)
         problem = _run("holder", folder, env=env, wrapper=wrapper)
     except OSError as error:
-        raise JobError(
-            f"The job cannot be started: {error.strerror} ({error.filename or folder})."
-        ) from error
+        raise JobError(f"Can't start the job: {error.strerror} ({error.filename or folder}).") from error
     wake_supervisor(home, env=env, wrapper=wrapper)
     if problem is not None:
-        raise JobError(f"The job cannot be started: {problem}.")
+        raise JobError(f"Can't start the job: {problem}.")
     return records.read(folder) or whole
 
 
@@ -76,9 +74,9 @@ def wake_supervisor(home: str, *, env: Mapping[str, str], wrapper: Sequence[str]
     try:
         problem = _run("supervisor", home, env=env, wrapper=wrapper)
     except OSError as error:
-        raise JobError(f"The supervisor cannot be started: {error.strerror}.") from error
+        raise JobError(f"Can't start the supervisor: {error.strerror}.") from error
     if problem is not None:
-        raise JobError(f"The supervisor cannot be started: {problem}.")
+        raise JobError(f"Can't start the supervisor: {problem}.")
 
 
 def wake_if_there(home: str) -> bool:
@@ -99,7 +97,7 @@ def _begin_again(folder: str, facts: records.Facts) -> None:
     while (lock := records.hold(folder)) is None:
         before = records.read(folder)
         if before is None or not records.is_ended(before) or time.monotonic() > deadline:
-            raise JobError(f"Job {facts['id']} runs already: attach to it, or stop it first.")
+            raise JobError(f"Job {facts['id']} is already running: attach to it, or stop it first.")
         time.sleep(0.01)  # What held it has written how it ended, and is about to go.
     try:
         gone = ("endedAt", "exitCode", "why", "waitingFor", "pid", "birth", "holder", "holderBirth")

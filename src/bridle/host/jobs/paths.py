@@ -54,6 +54,6 @@ def private_folder(path: str) -> None:
     except FileExistsError:
         facts = os.lstat(path)
         if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
-            raise PermissionError(f"{path} is no folder of yours") from None
+            raise PermissionError(f"{path} is not a folder that you own") from None
         if stat.S_IMODE(facts.st_mode) & 0o077:
             os.chmod(path, 0o700)

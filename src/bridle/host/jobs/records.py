@@ -130,7 +130,10 @@ def settle(folder: str) -> Facts | None:
         # It may have ended in an orderly way since it was read.
         facts = read(folder)
         if facts is not None and not is_ended(facts) and not is_starting(facts):
-            write(folder, facts := ended(facts, state="failed", why="what held its terminal was killed"))
+            write(
+                folder,
+                facts := ended(facts, state="failed", why="the process that holds its terminal was killed"),
+            )
             _remove_socket(facts)
         return facts
     finally:

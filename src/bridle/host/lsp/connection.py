@@ -119,7 +119,7 @@ class LspConnection:
             return
         writer.write(encode(message))
         if writer.get_write_buffer_size() > LONGEST_MESSAGE:
-            self._lose("it does not read what it is sent")
+            self._lose("it does not read its input")
 
     async def _read(self, output: asyncio.StreamReader) -> None:
         frames = Frames()
@@ -152,7 +152,7 @@ class LspConnection:
         return reader
 
     def _ending(self, code: int) -> str:
-        how = f"it ended with code {code}" if code >= 0 else f"it was ended by signal {-code}"
+        how = f"it ended with code {code}" if code >= 0 else f"it was killed by signal {-code}"
         lines = self._complaints.decode(errors="replace").strip().splitlines()
         return f"{how}: {lines[-1][:300]}" if lines else how
 
@@ -170,7 +170,7 @@ def _failed(name: str, error: Any) -> LspFault:
             kind = _ContentModified if code == _CONTENT_MODIFIED else LspFault
             return kind(f"{name} answered: {text[:500]}")
         case _:
-            return LspFault(f"{name} answered with an error that cannot be read")
+            return LspFault(f"{name} answered with an unreadable error")
 
 
 _RULES = Rules(

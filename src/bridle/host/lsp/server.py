@@ -48,9 +48,9 @@ class LspEntry(Struct, frozen=True, kw_only=True, rename="camel"):
         try:
             entry = msgspec.convert(raw, cls)
         except msgspec.ValidationError as error:
-            raise LspFault(f"its entry cannot be used: {error}") from error
+            raise LspFault(f"its entry is invalid: {error}") from error
         if entry.transport != "stdio":
-            raise LspFault("it wants a socket, and only stdio is supported")
+            raise LspFault("it needs a socket, but only stdio is supported")
         return entry
 
 
@@ -141,9 +141,9 @@ class LanguageServer:
         self._documents.reset()
         self._crashes += 1
         if not self.entry.restart_on_crash:
-            self._refusal = f"{reason}, and is not to be started again"
+            self._refusal = f"{reason}, and restarts are turned off"
         elif self._crashes > self.entry.max_restarts:
-            self._refusal = f"it has crashed {self._crashes} times and is not started again: {reason}"
+            self._refusal = f"it has crashed {self._crashes} times and will not be restarted: {reason}"
 
     async def _open(self) -> LspConnection:
         connection = LspConnection(answers=self._answers(), notified=self._hear)

@@ -64,7 +64,7 @@ class TmuxPanes:
             raise PaneFault("tmux does not work")
         # A development version names no number, and is newer than any that does.
         if found is not None and (int(found[1]), int(found[2])) < _OLDEST:
-            raise PaneFault(f"{version} is too old, 3.0 is the oldest that will do")
+            raise PaneFault(f"{version} is too old; 3.0 or newer is needed")
 
     async def open(self, argv: Sequence[str], *, cwd: str, title: str, color: str) -> Pane:
         """Start a program in a pane of its own, which closes when the program ends.
@@ -164,4 +164,4 @@ class TmuxPanes:
 def _complaint(said: Captured) -> str:
     if said.timed_out:
         return "it does not answer"
-    return " ".join(said.stderr.decode(errors="replace").split())[:200] or "it does not say why"
+    return " ".join(said.stderr.decode(errors="replace").split())[:200] or "it gave no reason"

@@ -153,13 +153,13 @@ def load_authority(certificate_path: str, key_path: str) -> Authority:
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError(
             f"sandbox.network.tlsTerminate names {certificate_path} and {key_path}, "
-            f"which cannot be used: {error}."
+            f"which are not usable: {error}."
         ) from error
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise ConfigError(f"sandbox.network.tlsTerminate: the key in {key_path} must be an RSA or EC key.")
     if key.public_key() != certificate.public_key():
         raise ConfigError(
-            f"sandbox.network.tlsTerminate: the key in {key_path} is not that of {certificate_path}."
+            f"sandbox.network.tlsTerminate: the key in {key_path} does not match {certificate_path}."
         )
     return Authority(certificate, key)
 

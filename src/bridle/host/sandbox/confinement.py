@@ -92,7 +92,7 @@ class Confinement:
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pass_fds: tuple[int, ...] = ()
     ) -> Confined:
         if self._walls is None:
-            raise ToolError(f"Commands must run in a sandbox, and none can be set up here: {self._fault}.")
+            raise ToolError(f"Commands must run in a sandbox, but it can't be set up: {self._fault}.")
         return Confined(
             argv=self._walls.wrap(
                 argv, cwd=cwd, keep=pass_fds, denials=self._denials, search=env.get("PATH", "")

@@ -86,7 +86,7 @@ class Interceptor:
             try:
                 outer = await over_tls(server[1], self._trusted(), host=place.host)
             except OSError as error:
-                await refuse(inner[1], "502 Bad Gateway", f"{place.host} cannot be trusted: {error}")
+                await refuse(inner[1], "502 Bad Gateway", f"can't verify {place.host}: {error}")
                 return
             try:
                 await self.forward(inner, outer, place)
@@ -117,7 +117,7 @@ class Interceptor:
         body: bytes | None = None
         if isinstance(signed, Resigned) and signed.digest is None:
             body, whole = await incoming.whole(LARGEST_BODY)
-            signed = signed if whole else Refused("A body of this size cannot be signed again.")
+            signed = signed if whole else Refused("The body is too large to be signed again.")
         if isinstance(signed, Refused):
             await refuse(client[1], "403 Forbidden", signed.reason)
             return

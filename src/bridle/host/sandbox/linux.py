@@ -137,7 +137,7 @@ class LinuxWalls:
                 self._stand_ins.place(root, guards)
             except OSError as error:
                 raise ToolError(
-                    f"The sandbox cannot keep protected files from being made in {root}: {error.strerror}. "
+                    f"The sandbox can't protect files in {root}: {error.strerror}. "
                     "Free up space there or run without the sandbox."
                 ) from error
 
@@ -171,7 +171,7 @@ async def find_support(
     """The first way that works here, tried for real; a sentence for people when none does."""
     machine = os.uname().machine
     if not is_known(machine):
-        return f"the system calls of {machine} processors are not known to it"
+        return f"{machine} processors are not supported"
     ways: tuple[Way, ...] = (
         ("direct", "landlock") if bubblewrap is None else ("bubblewrap", "direct", "landlock")
     )

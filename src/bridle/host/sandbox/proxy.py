@@ -204,7 +204,7 @@ class Proxy:
         try:
             reached = await self.gate.connect(host, port, visit=visit, scheme="https" if tunnel else "http")
         except OSError:
-            await refuse(writer, "502 Bad Gateway", f"{host}:{port} cannot be reached.")
+            await refuse(writer, "502 Bad Gateway", f"Can't reach {host}:{port}.")
             return
         if reached is None:
             await refuse(writer, "403 Forbidden", f"The sandbox does not let commands reach {host}:{port}.")

@@ -13,8 +13,8 @@ _ELSEWHERE = re.compile(
     r"fetch|XMLHttpRequest|WebSocket|fs|process|require|module|exports|Buffer|Bun|Deno|window|document|performance"
     r"|(set|clear)(Timeout|Interval|Immediate)"
 )
-_TIME = "it computes for too long without waiting for an agent"
-_MEMORY = f"it needs more than the {MEMORY // 2**20} MB that a script may have"
+_TIME = "it runs too long without waiting for an agent"
+_MEMORY = f"it needs more than the {MEMORY // 2**20} MB that a script may use"
 
 
 def line_of(stack: str) -> int | None:
@@ -61,5 +61,5 @@ def ending(code: int, complaints: str) -> ScriptError:
 
 def _syntax(message: str, line: str) -> str:
     if _IMPORT.match(line):
-        return "a script imports nothing and exports only its meta: agents do what needs more"
+        return "a script has no imports and exports only its meta: leave everything else to agents"
     return message.removeprefix("SyntaxError: ")

@@ -138,14 +138,14 @@ async def _opened(
         except ValueError as error:
             child = ScriptError(kind="value", message=str(error))
         except OSError as error:
-            child = ScriptError(kind="crash", message=f"the process of the script cannot be started: {error}")
+            child = ScriptError(kind="crash", message=f"can't start the script: {error}")
         yield child
 
 
 def _body(source: str) -> str:
     """The script as the inside of a function: only its leading `export` is in the way, and the lines stay."""
     if "\0" in source:
-        raise ValueError("the script holds a NUL character: it is no text")
+        raise ValueError("the script contains a null character")
     exported = _LEADING_EXPORT.match(source)
     if exported is None:
         return source
@@ -161,7 +161,7 @@ def _encode(value: Any, name: str) -> msgspec.Raw:
     try:
         encoded = msgspec.json.encode(encodable_value(value))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{name} cannot be sent as JSON: {error}") from error
+        raise ValueError(f"can't send {name} as JSON: {error}") from error
     if len(encoded) > LARGEST_VALUE and len(encoded.decode()) > LARGEST_VALUE:
         raise ValueError(f"{name} is larger than {LARGEST_VALUE} characters of JSON")
     return msgspec.Raw(encoded)

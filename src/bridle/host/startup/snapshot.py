@@ -109,14 +109,14 @@ async def _taken(source: Source) -> Snapshot:
             reaper=reaper,
         )
     except OSError as error:
-        return _failed(source, f"{source.program} could not be started: {error.strerror or error}")
+        return _failed(source, f"{source.program} failed to start: {error.strerror or error}")
     finally:
         await asyncio.to_thread(reaper.close)
     if done.timed_out:
-        return _failed(source, f"they took longer than {source.limit:g} s")
+        return _failed(source, f"they took more than {source.limit:g} s")
     if (defined := read_definitions(done.stdout, mark)) is None:
         why = _complaint(done.stderr) or f"the shell ended with exit code {done.code}"
-        return _failed(source, f"they did not run to their end ({why})")
+        return _failed(source, f"they did not finish ({why})")
     front, back = _added(defined.path, source.outside)
     return Snapshot(
         shell=source.shell,

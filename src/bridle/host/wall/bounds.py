@@ -23,7 +23,7 @@ class OutOfBounds(OSError):
     """The command tried more than it was judged to do."""
 
     def __init__(self, target: str) -> None:
-        super().__init__(errno.EACCES, "beyond what the command was judged to do")
+        super().__init__(errno.EACCES, "more than the command was judged to do")
         self.target = target
 
 

@@ -72,14 +72,14 @@ def describe() -> WallSupport:
     match has.way("read"):
         case "landlock":
             newest = version()
-            lacks = () if newest >= 6 else ("abstract sockets of helpers, because Landlock is older",)
+            lacks = () if newest >= 6 else ("abstract sockets of helpers, because Landlock is too old",)
             return WallSupport("landlock", (f"files (Landlock {newest})", network, "environment"), lacks)
         case "bubblewrap":
             edits = () if has.calls else ("protected names that do not exist yet, in accept-edits mode",)
             return WallSupport("bubblewrap", ("files", "network", "processes", "environment"), edits)
         case "filter":
-            lacks = ("what is read, because this kernel has no Landlock and bubblewrap does not work",)
-            return WallSupport("filter", ("changes of files", network, "environment"), lacks)
+            lacks = ("file reads, because this kernel has no Landlock and bubblewrap does not work",)
+            return WallSupport("filter", ("file changes", network, "environment"), lacks)
         case "nothing":
             return WallSupport("nothing", (), (_why_nothing(),))
 
@@ -88,7 +88,7 @@ def _why_nothing() -> str:
     if not sys.platform.startswith("linux"):
         return f"{sys.platform} has neither Landlock nor bubblewrap"
     if not is_known(os.uname().machine):
-        return f"the system calls of {os.uname().machine} processors are not known"
+        return f"{os.uname().machine} processors are not supported"
     return "the kernel refuses Landlock and seccomp, and bubblewrap is missing or may not make namespaces"
 
 

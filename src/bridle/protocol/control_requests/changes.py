@@ -40,10 +40,10 @@ async def set_permission_mode(dispatcher: ControlDispatcher, request: Mapping[st
         (each for each in MODES if each == ("default" if wanted == "manual" else wanted)), None
     )
     if mode is None:
-        raise UsageError(f"There is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
+        raise UsageError(f"Unknown permission mode {wanted!r}; use one of {', '.join(MODES)}.")
     if mode not in (*dispatcher.runtime.gate.modes, dispatcher.session.state.mode):
         raise UsageError(
-            f"The mode {mode} was not made available when the session began; these are: "
+            f"The mode {mode} is not available in this session; use one of: "
             f"{', '.join(dispatcher.runtime.gate.modes)}."
         )
     if (
@@ -90,7 +90,7 @@ async def update_settings(dispatcher: ControlDispatcher, request: Mapping[str, A
 async def rename_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> None:
     title = request.get("title") or request.get("name")
     if not isinstance(title, str) or not title.strip():
-        raise UsageError("A session needs a name that is not empty.")
+        raise UsageError("The session name is empty.")
     if request.get("session_id") not in (None, dispatcher.session.id):
         raise UsageError(f"This is session {dispatcher.session.id}, not {request['session_id']}.")
     short = title[:_LONGEST_TITLE]
@@ -115,10 +115,10 @@ async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str
     named = str(request.get("directory") or "")
     path = os.path.realpath(os.path.join(workspace.start, os.path.expanduser(named)))
     if not named or not os.path.isdir(path):
-        raise UsageError(f"There is no folder {named!r}.")
+        raise UsageError(f"No such folder: {named!r}.")
     roots = [os.path.realpath(root) for root in workspace.roots]
     if not any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots):
-        raise UsageError(f"{path} is outside the working folders.")
+        raise UsageError(f"{path} is outside the working directories.")
     if path not in roots:
         workspace.roots = (*workspace.roots, path)
         if dispatcher.runtime.hooks.listens_to("DirectoryAdded"):
@@ -135,7 +135,7 @@ async def set_cwd(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> 
         raise UsageError("set_cwd needs the path of a folder.")
     path = workspace.resolve(named)
     if not os.path.isdir(path):
-        return _rejected("not_found", f"There is no folder {path}.")
+        return _rejected("not_found", f"No such folder: {path}.")
     if dispatcher.server.busy:
         return _rejected("busy", "A turn is running: wait until it ends, or interrupt it, and try again.")
     if not is_working_folder(path, dispatcher.runtime) and request.get("trust_accepted") is not True:

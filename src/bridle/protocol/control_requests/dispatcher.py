@@ -189,7 +189,7 @@ class ControlDispatcher:
             return
         except Exception as defect:
             # The top of this front end: the host must get an answer even when bridle has a defect.
-            self.send(failure(request, f"bridle has a defect: {type(defect).__name__}: {defect}"))
+            self.send(failure(request, f"internal error in bridle: {type(defect).__name__}: {defect}"))
             return
         beside = self._pending() if request.subtype == "initialize" else {}
         self.send(success(request, answer, **beside))

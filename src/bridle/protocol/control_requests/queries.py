@@ -97,7 +97,7 @@ async def get_task_output(dispatcher: ControlDispatcher, request: Mapping[str, A
     task_id = str(request.get("task_id"))
     task = dispatcher.runtime.workspace.tasks.find(task_id)
     if task is None:
-        raise UsageError(f"There is no task {task_id}.")
+        raise UsageError(f"Unknown task {task_id}.")
     output = dispatcher.runtime.workspace.tasks.read(task_id, _TAIL_CHARACTERS)
     try:
         total = os.stat(task.output_file).st_size
@@ -149,7 +149,7 @@ async def read_file(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
     roots = [os.path.realpath(root) for root in dispatcher.runtime.workspace.roots]
     real = os.path.realpath(path)
     if not any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots):
-        raise UsageError(f"{path} is outside the working folders.")
+        raise UsageError(f"{path} is outside the working directories.")
 
     def read() -> bytes:
         with open(real, "rb") as file:

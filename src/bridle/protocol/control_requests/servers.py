@@ -67,10 +67,10 @@ async def mcp_call(dispatcher: ControlDispatcher, request: Mapping[str, Any]) ->
     servers = dispatcher.runtime.servers
     found = _find_tool(servers, name)
     if found is None:
-        raise UsageError(f"There is no tool {name} on any connected MCP server.")
+        raise UsageError(f"No connected MCP server has the tool {name}.")
     state, tool = found
     if state.source == "sdk":
-        raise UsageError(f"{name} belongs to a server of the host itself: call it there.")
+        raise UsageError(f"{name} belongs to a server of the host: call it there.")
     return await servers.call(state.name, tool.name, arguments if isinstance(arguments, dict) else {})
 
 
@@ -78,7 +78,7 @@ async def mcp_read_resource(dispatcher: ControlDispatcher, request: Mapping[str,
     servers, name = _known(dispatcher, request.get("serverName"))
     uri = request.get("uri")
     if not isinstance(uri, str) or not uri.startswith("ui://"):
-        raise UsageError("Only resources whose address begins with ui:// can be read here.")
+        raise UsageError("Only ui:// resources can be read here.")
     return await servers.read_resource(name, uri)
 
 

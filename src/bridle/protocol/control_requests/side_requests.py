@@ -27,7 +27,7 @@ async def generate_session_title(dispatcher: ControlDispatcher, request: Mapping
     """A title for what a prompt describes; its first words where no model can be asked."""
     described = request.get("description")
     if not isinstance(described, str) or not described.strip():
-        raise UsageError("generate_session_title needs a description that is not empty.")
+        raise UsageError("generate_session_title needs a description.")
     from bridle.features.side_work.titles import title_for
 
     title = await title_for(dispatcher.session, dispatcher.runtime, described)
@@ -40,7 +40,7 @@ async def side_question(dispatcher: ControlDispatcher, request: Mapping[str, Any
     """Ask the main model about the conversation; neither question nor answer becomes part of it."""
     question = request.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise UsageError("side_question needs a question that is not empty.")
+        raise UsageError("side_question needs a question.")
     from bridle.commands.side_questions import ask_about
 
     earlier = _exchanges(request.get("history"))
@@ -66,7 +66,7 @@ async def submit_feedback(dispatcher: ControlDispatcher, request: Mapping[str, A
     """Keep feedback in a file of the user, and say that it goes nowhere else."""
     text = request.get("description")
     if not isinstance(text, str) or not text.strip():
-        raise UsageError("submit_feedback needs a description that is not empty.")
+        raise UsageError("submit_feedback needs a description.")
     given = ("type", "title", "area", "surface")
     row = {key: request[key] for key in given if isinstance(request.get(key), str)}
     row["description"] = text[:_LONGEST_FEEDBACK]

@@ -157,11 +157,11 @@ def _appended(options: SessionOptions) -> str:
 
 def _text_or_file(text: str | None, path: str | None, key: str) -> str | None:
     if text is not None and path is not None:
-        raise UsageError(f"--{key} and --{key}-file cannot be used together")
+        raise UsageError(f"--{key} and --{key}-file can't be used together")
     if path is None:
         return None if text is None else encodable(text)
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--{key}-file: {path} cannot be read: {error}") from error
+        raise UsageError(f"--{key}-file: can't read {path}: {error}") from error

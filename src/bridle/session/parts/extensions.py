@@ -65,7 +65,7 @@ class Extensions(Struct, frozen=True, kw_only=True):
         # Users cannot fix the files of others; authors have `bridle plugin validate`.
         every = [each for each in (*skills, *self.agents.problems()) if not each.file.startswith(theirs)]
         more = len(every) - _MOST_TOLD
-        rest = (f"{more} more extension files have problems: see /doctor",) if more > 0 else ()
+        rest = (f"{more} more extension files have problems; see /doctor",) if more > 0 else ()
         return (*map(str, every[:_MOST_TOLD]), *rest)
 
 
@@ -100,12 +100,12 @@ def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[
     style = extensions.style(wanted)
     if style is None:
         if wanted is not None and wanted.lower() not in extensions.styles():
-            warn(f"there is no output style {wanted!r}: /output-style lists those that are")
+            warn(f"unknown output style {wanted!r}; list styles with /output-style")
         return Style()
     try:
         return Style(text=style.read(), keeps_coding=style.keeps_coding)
     except OSError as error:
-        warn(f"{style.file}: the output style cannot be read: {error.strerror or error}")
+        warn(f"can't read the output style {style.file}: {error.strerror or error}")
         return Style()
 
 

@@ -98,4 +98,4 @@ def fit_image(data: bytes, media_type: str) -> "ImageBlock":
         case "image/webp":
             return fit(data, "webp").block()
         case _:
-            raise ToolError(f"Images of the kind {media_type[:100]} cannot be shown.")
+            raise ToolError(f"Can't show images of type {media_type[:100]}.")

@@ -130,7 +130,7 @@ class Automation:
             return 401, {"error": "the key is wrong", "type": "Unauthorized"}
         length = headers.get("content-length", "0")
         if line.split(" ")[:2] != ["POST", "/mcp"] or not length.isdecimal() or int(length) > _LARGEST:
-            return 404, {"error": "only POST /mcp is answered", "type": "NotFound"}
+            return 404, {"error": "only POST /mcp is supported", "type": "NotFound"}
         try:
             request = msgspec.json.decode(await reader.readexactly(int(length)), type=dict[str, Any])
             return 200, await self._do(request)

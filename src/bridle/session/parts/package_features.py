@@ -22,12 +22,12 @@ def open_guarded(openers: Iterable[Opener], context: FeatureContext) -> list[Fea
             made = opener(context)
         except Exception as error:
             # The boundary of what a package may do to a session: a defect in one becomes a sentence.
-            context.warn(f"A feature of a package is left out: {type(error).__name__}: {error}")
+            context.warn(f"Skipped a feature of a package: {type(error).__name__}: {error}")
             continue
         if made is None:
             continue
         if not isinstance(made, Feature) or not made.name:
-            context.warn("A feature of a package is left out: it is no Feature with a name.")
+            context.warn("Skipped a feature of a package: it is not a Feature with a name.")
             continue
         opened.append(guarded(made, context.warn))
     return opened
@@ -102,11 +102,11 @@ def _usable(tools: Sequence[Any], feature: str, warn: Callable[[str], None]) -> 
     for tool in tools:
         try:
             if not isinstance(tool, Tool) or not TOOL_NAME.fullmatch(tool.name):
-                raise ValueError(f"{getattr(tool, 'name', tool)!r} is no name of a tool")
+                raise ValueError(f"{getattr(tool, 'name', tool)!r} is not a tool name")
             yield defined(tool)
         except Exception as error:
             # The input of a tool is a type of the package, and may be one that has no schema.
-            warn(f"A tool of the feature {feature} is left out: {error}")
+            warn(f"Skipped a tool of the feature {feature}: {error}")
 
 
 def _converted(

@@ -53,7 +53,7 @@ class Packages(Struct, frozen=True, kw_only=True):
         except Exception as error:
             # The boundary of what a package may do to a session: a defect in one becomes a sentence.
             said = f"{type(error).__name__}: {error}"
-            raise ConfigError(f"The package behind {model} cannot answer: {said}; choose another.") from error
+            raise ConfigError(f"The package behind {model} failed: {said}; choose another model.") from error
 
     def listen(self, hooks: LazyHooks) -> None:
         """Let their hooks listen to events."""
@@ -96,7 +96,7 @@ def load_packages(
         for each in loaded:
             others = {tool.name for other in brought for tool in other.tools}
             for name in sorted(others.intersection(tool.name for tool in each.tools)):
-                warn(f"The tool {name} of {package.name} is left out: another package has one of that name.")
+                warn(f"The tool {name} of {package.name} is skipped: another package has this tool.")
             brought.append(replace(each, tools=tuple(tool for tool in each.tools if tool.name not in others)))
     return Packages(brought=tuple(brought))
 

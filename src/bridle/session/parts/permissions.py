@@ -72,5 +72,5 @@ async def _ask_about_host(
             if (update := read_update(given))["destination"] in PERSISTENT:
                 await _persist(update, setup)
         except (ConfigError, OSError, ValueError) as error:
-            warn(f"The host may be reached in this session only: {error}")
+            warn(f"The host is allowed for this session only: {error}")
     return answer

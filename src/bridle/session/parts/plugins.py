@@ -171,7 +171,7 @@ class OpenPlugins:
         await asyncio.sleep(_SOON)
         remembered, self._remembered = self._remembered, None
         if remembered is not None and not await asyncio.to_thread(remembered.confirm):
-            tell("Files of plugins have changed: /reload-plugins reads them, as does the next start.")
+            tell("Plugin files have changed: run /reload-plugins, or restart.")
 
     async def close(self) -> None:
         for task in (self._updating, self._confirming):
@@ -191,7 +191,7 @@ class OpenPlugins:
         """What is wrong, the first few in full."""
         every = self._faults()
         rest = len(every) - _MOST_TOLD
-        more = (f"{rest} more plugins have problems: see bridle plugin list",) if rest > 0 else ()
+        more = (f"{rest} more plugins have problems; see bridle plugin list",) if rest > 0 else ()
         return (*map(str, every[:_MOST_TOLD]), *more)
 
     async def reload(self) -> str:
@@ -202,9 +202,7 @@ class OpenPlugins:
             self._hooks.open().reload(config.layers, plugins=self.hook_tables())
         self._remembered = None
         count, wrong = len(self.listing()), len(self._faults())
-        return f"{count} plugins are on" + (
-            f", and {wrong} problems were found: see /plugin." if wrong else "."
-        )
+        return f"{count} plugins are on" + (f", and {wrong} problems found; see /plugin." if wrong else ".")
 
     def _faults(self) -> "tuple[PluginFault, ...]":
         return self._broken if self._plugins is None else (*self._broken, *self._plugins.faults)

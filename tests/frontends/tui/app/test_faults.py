@@ -42,7 +42,7 @@ async def test_a_server_without_tls_is_named_at_once(tmp_path: Path):
         async with bridle(tmp_path, ANTHROPIC_BASE_URL=base) as terminal:
             await terminal.ready()
             await terminal.say("hello")
-            await terminal.until_text(f"✗ No TLS connection to {base}")
+            await terminal.until_text(f"✗ Can't set up a TLS connection to {base}")
             await terminal.ready()
 
 

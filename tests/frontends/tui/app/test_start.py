@@ -29,7 +29,7 @@ async def test_who_does_not_agree_to_bypassing_leaves(tmp_path: Path):
         terminal.type("\r")
         assert await terminal.ended() == 1
         assert terminal.settings() == terminal.before
-        await terminal.until_written(b"Permissions were not bypassed, so nothing was started.")
+        await terminal.until_written(b"Permissions were not bypassed, so bridle did not start.")
 
 
 async def test_a_server_of_the_project_is_started_only_with_approval(tmp_path: Path):

@@ -114,10 +114,10 @@ class MachineAgent:
 
     async def _serve(self, folder: Folder) -> None:
         if not os.path.isdir(folder.path):
-            self._note(f"{folder.path} does not exist: it is left out")
+            self._note(f"{folder.path} does not exist; skipped")
             return
         if not self._spawner.is_trusted(folder.path):
-            self._note(f"{folder.path} is not trusted: run bridle trust there")
+            self._note(f"{folder.path} is not trusted; run bridle trust there")
             return
         environment, secret = await self._register(folder)
         self._note(f"serving {folder.path}")
@@ -147,7 +147,7 @@ class MachineAgent:
         except HubRefused:
             self._pointers.clear(pointer.session)
         except HubUnreachable as fault:
-            self._note(f"a session can't be taken up again now: {fault}")
+            self._note(f"can't resume a session: {fault}")
 
     async def _poll(self, folder: Folder, environment: str, secret: str) -> None:
         backoff = Backoff(first=2.0, most=120.0, give_up=self._options.give_up)
@@ -187,7 +187,7 @@ class MachineAgent:
             await self._client.acknowledge(environment, work.id, secret.session_ingress_token)
             child = await self._start(folder, work, secret)
         except (BridleError, OSError) as fault:
-            self._note(f"a session can't be started in {folder.path}: {fault}")
+            self._note(f"can't start a session in {folder.path}: {fault}")
             await self._stop(environment, work, force=True)
             return
         link = SessionLink(
@@ -209,7 +209,7 @@ class MachineAgent:
                 if running.done():
                     await linking
         except TimeoutError:
-            self._note(f"{child.name} has run for too long and is ended")
+            self._note(f"{child.name} ran too long and was stopped")
         except (HubRefused, HubUnreachable) as fault:
             self._note(f"{child.name}: {fault}")
         finally:
@@ -236,7 +236,7 @@ class MachineAgent:
         mode = wanted.get("permission_mode")
         if mode:
             if mode not in MODES:
-                raise BridleError(f"the mode {str(mode)[:40]!r} can't be chosen from elsewhere")
+                raise BridleError(f"the mode {str(mode)[:40]!r} can't be chosen remotely")
             flags += ["--permission-mode", str(mode)]
         name = f"{self._membership.name}-{os.path.basename(folder.path) or 'session'}"
         return await self._spawner.start(folder.path, flags, name)

@@ -32,14 +32,12 @@ async def fetch_attachments(client: HubClient, files: Sequence[Any], folder: str
         try:
             data = await client.download(id, largest=_LARGEST)
         except (HubRefused, HubUnreachable) as fault:
-            raise RequestRefused(
-                503, f"the attachment {safe_name(name)} can't be fetched: {fault}"
-            ) from fault
+            raise RequestRefused(503, f"can't fetch the attachment {safe_name(name)}: {fault}") from fault
         path = os.path.join(folder, f"{new_uuid()[:8]}-{safe_name(name)}")
         try:
             await asyncio.to_thread(_store, path, data)
         except OSError as error:
-            raise RequestRefused(503, f"the attachment can't be saved: {error.strerror}") from error
+            raise RequestRefused(503, f"can't save the attachment: {error.strerror}") from error
         mentions.append(f'@"{path}" ')
     return "".join(mentions)
 

@@ -139,7 +139,7 @@ class HubClient:
         except HttpFault as fault:
             raise HubUnreachable(str(fault)) from fault
         if response.status != 200:
-            raise HubRefused(response.status, "The attachment can't be fetched.", "")
+            raise HubRefused(response.status, "Can't fetch the attachment.", "")
         return data
 
     @asynccontextmanager
@@ -184,7 +184,7 @@ class HubClient:
         try:
             return msgspec.json.decode(answer) if answer else None
         except msgspec.MsgspecError as error:
-            raise HubUnreachable(f"{self.url} gives no answer of a hub.") from error
+            raise HubUnreachable(f"{self.url} is not a hub.") from error
 
     def _headers(self, key: str | None) -> tuple[tuple[str, str], ...]:
         used = self._key if key is None else key
@@ -257,7 +257,7 @@ def checked(id: Any) -> str:
         HubRefused: it could lead elsewhere.
     """
     if not isinstance(id, str) or not is_safe_id(id):
-        raise HubRefused(400, "The hub sent a name that can't be used.", "invalid_request_error")
+        raise HubRefused(400, "The hub sent an invalid name.", "invalid_request_error")
     return id
 
 

@@ -190,7 +190,7 @@ class SessionLink:
             try:
                 await self._read_stream(backoff)
                 if not self._renewed.is_set():
-                    raise HubUnreachable("The stream of the hub ended.")
+                    raise HubUnreachable("The hub closed the stream.")
             except HubRefused as refusal:
                 if refusal.status not in (401, 409) or not await self._was_renewed(refusal):
                     raise
@@ -249,7 +249,7 @@ class SessionLink:
             if wanted is not None:
                 self._shared.act({"id": str(payload.get("uuid", "")), **wanted}, who or "the hub")
         except RequestRefused as refusal:
-            text = f"{who or 'The hub'} asked for something that this machine refuses: {refusal}"
+            text = f"{who or 'The hub'} sent a request that this machine refuses: {refusal}"
             self._note(f"{self._shared.name}: {text}")
             frame = {"type": "system", "subtype": "informational", "content": text, "level": "warning"}
             self._shared.publish({**frame, "uuid": new_uuid()})
@@ -267,7 +267,7 @@ class SessionLink:
                 return {**said, "do": "answer", "request_id": asked, "digest": str(payload.get("digest", ""))}
             case {"type": "control_request", "request": {"subtype": str(subtype)} as request}:
                 if subtype not in _REQUESTS:
-                    raise RequestRefused(400, f"it does not know {subtype[:60]!r}")
+                    raise RequestRefused(400, f"unknown request {subtype[:60]!r}")
                 action, fields = _REQUESTS[subtype]
                 return {"do": action, **{name: request.get(name) for name in fields}}
             case _:

@@ -205,7 +205,7 @@ def _hand_over(lease: _socket.socket, token: str, ports: list[int]) -> None:
     rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, bytes(numbers))] if listeners else []
     lease.sendmsg([token.encode()], rights)
     if lease.recv(1) != b"k":
-        raise ConnectionRefusedError(111, "the session did not take over the network")
+        raise ConnectionRefusedError(111, "the session did not set up the network")
     for listener in listeners:
         listener.close()
 
@@ -225,7 +225,7 @@ def _code(status: int) -> int:
 
 
 def _fail(error: OSError) -> NoReturn:
-    _say(f"The sandbox could not be set up, so the command did not run: {error.strerror or error}")
+    _say(f"Can't set up the sandbox, so the command did not run: {error.strerror or error}")
     os._exit(FAILED)
 
 

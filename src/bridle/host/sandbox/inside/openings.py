@@ -87,7 +87,7 @@ class Openings:
         try:
             kind = os.fstat(seen).st_mode & KIND
             if flags & os.O_CREAT and flags & os.O_EXCL:
-                raise OSError(errno.EEXIST, "it exists")
+                raise OSError(errno.EEXIST, "it already exists")
             if kind == LINK:
                 if flags & os.O_NOFOLLOW:
                     raise OSError(errno.ELOOP, "a link")

@@ -72,7 +72,7 @@ def resign(head: Head, vault: CredentialStore, signing: Signing, *, host: str, p
             return _refusal(signing.streaming, "a streaming upload", "streaming")
         moment = head.value(_DATE) or ""
         if not _MOMENT.fullmatch(moment):
-            return Refused("An AWS request without x-amz-date cannot be signed again.")
+            return Refused("Can't sign an AWS request without x-amz-date.")
         return Resigned(
             credentials, Scope(moment, found[2], found[3]), tuple(found[4].lower().split(";")), digest
         )
@@ -86,9 +86,7 @@ def resign(head: Head, vault: CredentialStore, signing: Signing, *, host: str, p
 def _refusal(wish: Refusal, what: str, key: str) -> Outcome:
     if wish == "passthrough":
         return Unchanged()
-    return Refused(
-        f"The sandbox cannot sign {what} again; sandbox.credentials.sigv4.{key} may let it go out as it is."
-    )
+    return Refused(f"The sandbox can't sign {what}; set sandbox.credentials.sigv4.{key} to send it as it is.")
 
 
 def _presigned_key(target: str) -> str | None:

@@ -106,7 +106,7 @@ def _converse(context: Any, port: Callable[..., Any], lines: Iterator[str], seco
 def _tell_fault(port: Callable[..., Any], kind: str, error: str, seconds: float) -> None:
     message, _, stack = error.partition("\n")
     if "interrupted" in message:
-        kind, message = "time", f"it computes for more than {seconds:g} s without waiting for an agent"
+        kind, message = "time", f"it runs for more than {seconds:g} s without waiting for an agent"
     try:
         port("fail", kind, message, stack)
         _send(port("drain"))
