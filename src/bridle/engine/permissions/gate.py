@@ -23,7 +23,7 @@ from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged, ReasonType
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
 from bridle.types.sandbox import Refusal, beyond_words
-from bridle.types.services.mcp import normalised
+from bridle.types.services.mcp import normalized
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
 
@@ -238,7 +238,7 @@ def _position(tool: Tool, turn: Turn) -> SessionPosition:
     """Where the session stands; a host may have set another mode for the calls of one server."""
     position, modes = standing(turn), turn.runtime.host.offer.server_modes
     for server, mode in modes.items():
-        if tool.name.startswith(f"mcp__{normalised(server)}__"):
+        if tool.name.startswith(f"mcp__{normalized(server)}__"):
             return msgspec.structs.replace(position, mode=mode)
     return position
 

@@ -87,7 +87,7 @@ class SessionListener:
         self.channel.unshare(local)
         if self._hand_over is not None:
             self._hand_over("")
-        local.shared_session.finish("The session is not shared any more.")
+        local.shared_session.finish("The session is no longer shared.")
         self._setup.env.pop(_ID, None)
         await server.close()
 
@@ -95,7 +95,7 @@ class SessionListener:
         if self._joined is not None:
             return
         if self._attended is None:
-            raise UsageError("The session has not begun yet: try again in a moment.")
+            raise UsageError("The session has not started yet: try again in a moment.")
         from bridle.frontends.remote.joining import HubConnection
 
         local = self._local_session(self._attended, name, waits=waits)

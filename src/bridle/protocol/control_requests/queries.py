@@ -158,7 +158,7 @@ async def read_file(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
     try:
         data = await asyncio.to_thread(read)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"Can't read {path}: {error.strerror}.") from error
     answer: Frame = {"absPath": real, "requested_path": str(request.get("path"))}
     if len(data) > limit:
         answer["truncated"] = True

@@ -9,7 +9,7 @@ from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Mode, Rule
-from bridle.types.services.mcp import McpServers, ServerState, ToolFacts, normalised
+from bridle.types.services.mcp import McpServers, ServerState, ToolFacts, normalized
 
 _SECRET = ("env", "headers", "headersHelper", "oauth", "authToken")
 
@@ -42,7 +42,7 @@ async def mcp_set_servers(dispatcher: ControlDispatcher, request: Mapping[str, A
 
 def take_policies(dispatcher: ControlDispatcher, configs: Mapping[str, Any], *, anew: bool) -> None:
     """Let hold what a host says about single tools of its servers; `anew` forgets what it said of these."""
-    replaced = tuple(f"mcp__{normalised(name)}__" for name in configs) if anew else ()
+    replaced = tuple(f"mcp__{normalized(name)}__" for name in configs) if anew else ()
     kept = [rule for rule in dispatcher.policies if not rule.tool.startswith(replaced)]
     stated = [rule for name, config in configs.items() for rule in _policies(name, config)]
     policies = tuple(dict.fromkeys((*kept, *stated)))
@@ -143,7 +143,7 @@ def _known(dispatcher: ControlDispatcher, name: object) -> tuple[McpServers, str
 def _find_tool(servers: McpServers, full_name: str) -> tuple[ServerState, ToolFacts] | None:
     for state in servers.status():
         for tool in state.tools:
-            if full_name == f"mcp__{normalised(state.name)}__{normalised(tool.name)}":
+            if full_name == f"mcp__{normalized(state.name)}__{normalized(tool.name)}":
                 return state, tool
     return None
 
@@ -159,7 +159,7 @@ def _policies(server: str, config: object) -> list[Rule]:
                 continue
             case {"name": str() as name}:
                 effect = Effect.DENY if tool.get("permission_policy") == "always_deny" else Effect.ASK
-                rules.append(Rule(effect, f"mcp__{normalised(server)}__{normalised(name)}"))
+                rules.append(Rule(effect, f"mcp__{normalized(server)}__{normalized(name)}"))
             case _:
                 continue
     return rules

@@ -16,8 +16,8 @@ _CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command
 @pytest.mark.parametrize(
     ("program", "channel", "written"),
     [
-        ("iTerm.app", "auto", b"\x1b]9;B needs your approvalash"),
-        ("ghostty", "auto", b"\x1b]777;notify;bridle;B needs your approvalash"),
+        ("iTerm.app", "auto", b"\x1b]9;Bash needs your approval"),
+        ("ghostty", "auto", b"\x1b]777;notify;bridle;Bash needs your approval"),
         ("iTerm.app", "terminal_bell", b"\x07"),
     ],
 )

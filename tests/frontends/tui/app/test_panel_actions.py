@@ -115,7 +115,7 @@ async def test_plugins_and_marketplaces_are_added_switched_and_removed(tmp_path:
         terminal.type(_TAB * 2)
         await terminal.until_text("3 plugins")
         terminal.type("d")
-        await terminal.until_text("Remove this marketplace?")
+        await terminal.until_text("Remove this marketplace and its plugins?")
         terminal.type("y")
         await terminal.until_text("no marketplaces")
         assert "village" not in _read(known)

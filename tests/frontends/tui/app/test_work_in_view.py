@@ -134,7 +134,7 @@ async def test_a_call_that_waits_for_a_person_has_no_time_and_the_title_says_who
         await terminal.until_written("\x1b]0;● run it".encode())
         assert b"\x1b]9;Your" not in terminal.output
         terminal.type("\x1b[O")
-        await terminal.until_written(b"\x1b]9;B needs your approvalash")
+        await terminal.until_written(b"\x1b]9;Bash needs your approval")
         terminal.type("\x1b[I1")
         await terminal.until_text("Ran.")
         await terminal.until_written("\x1b]0;run it · bridle".encode())
