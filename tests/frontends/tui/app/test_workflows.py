@@ -82,7 +82,7 @@ async def test_a_run_is_a_row_while_it_works_and_is_watched_down_to_its_agents(t
         await terminal.until_text("· Two holes")
         await terminal.until(lambda screen: screen.text.count("1 call ") == 2)
         terminal.type(_RIGHT)
-        await terminal.until_text("x stop it")
+        await terminal.until_text("x stop")
         terminal.type("\r")
         await terminal.until_text("Dig the well.")
         await terminal.until_text("◐ Bash until [ -e well ]")
