@@ -45,7 +45,7 @@ async def test_without_a_person_the_words_are_written_when_they_say_yes(tmp_path
 
     shown = _text(await made.run(line))
     assert "AWS_REGION=eu-central-1" in shown and "remove CLAUDE_CODE_USE_VERTEX" in shown
-    assert "Nothing was changed" in shown and json.loads(made.user_settings()) == settings
+    assert "No changes made" in shown and json.loads(made.user_settings()) == settings
 
     assert "Saved." in _text(await made.run(f"{line} --yes"))
     assert json.loads(made.user_settings()) == {

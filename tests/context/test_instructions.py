@@ -360,7 +360,7 @@ def test_long_files_are_cut_and_the_total_is_bounded_with_notices(root: Path):
 
     assert [text[0] for text in texts(loaded)] == ["f", "a", "b"]
     assert sum(len(text.encode()) for text in texts(loaded)) < 401_000
-    assert "left out" in loaded.files[1].text[-200:]
+    assert "omitted" in loaded.files[1].text[-200:]
     assert len(loaded.problems) == 4
 
 

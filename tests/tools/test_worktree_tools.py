@@ -125,7 +125,7 @@ async def test_a_dirty_tree_is_removed_only_when_its_work_is_given_up(tmp_path: 
     project = _repository(tmp_path / "project")
     made = await _play(project, _enter(name="side"), says(calls("Touch", path="new")), _exit("remove"))
     tree = project / ".claude" / "worktrees" / "side"
-    assert "1 changed or new files and 0 commits" in made.result("call-3")
+    assert "1 changed or new file and 0 new commits" in made.result("call-3")
     assert (tree / "new").exists()
     # It stays where it is, so that it can still commit or keep.
     assert made.runtime.workspace.cwd == str(tree)
@@ -138,7 +138,7 @@ async def test_commits_are_removed_only_when_they_are_given_up(tmp_path: Path):
     made = await _play(project, _enter(name="side"))
     tree, moves = project / ".claude" / "worktrees" / "side", SessionWorktree(made.runtime)
     _git(tree, "commit", "-q", "--allow-empty", "-m", "second")
-    with pytest.raises(ToolError, match="0 changed or new files and 1 commits"):
+    with pytest.raises(ToolError, match="0 changed or new files and 1 new commit"):
         await moves.leave(remove=True, discard=False)
     assert "worktree-side" in _git(project, "branch", "--format=%(refname:short)")
     assert (await moves.leave(remove=True, discard=True))[1]

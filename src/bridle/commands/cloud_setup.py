@@ -34,13 +34,13 @@ async def _set_up(command: str, cloud: Cloud, arguments: str, context: CommandCo
             return Says(_usage(command, cloud))
         values = await _ask(cloud, context)
         if values is None:
-            return Says("Nothing was changed.")
+            return Says("No changes made.")
     variables = plan(cloud, values, context.env)
     file = settings_file("user", context)
     shown = _shown(cloud, variables, file, context)
     if _YES not in words and not (context.screen and await _confirmed(shown, context)):
         hint = "" if context.screen else f" Add {_YES} to write it."
-        return Says(f"{shown}\nNothing was changed.{hint}")
+        return Says(f"{shown}\nNo changes made.{hint}")
     try:
         await asyncio.to_thread(update, file, lambda settings: _with(settings, variables))
     except ConfigError as error:

@@ -186,7 +186,7 @@ async def test_openrouter_logs_in_by_the_browser_with_a_proof_that_only_we_have(
             await visit(f"{asked['callback_url']}&code=code-1")
             out, err = await process.communicate()
     assert (process.returncode, err) == (0, b"")
-    assert b"kept in" in out
+    assert b"saved in" in out
     sent = server.asked[0].body
     assert sent["code"] == "code-1"
     digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
@@ -206,7 +206,7 @@ async def test_the_answer_to_another_login_is_not_used(tmp_path: Path):
             await visit(f"{back}?state=wrong&code=code-1")
             _, err = await process.communicate()
     assert process.returncode == 1
-    assert b"another login" in err
+    assert b"a different login" in err
     assert server.asked == []
 
 

@@ -32,6 +32,6 @@ async def test_what_was_found_can_be_had_as_json(tmp_path: Path):
 
 async def test_without_any_server_the_way_to_one_is_told(tmp_path: Path):
     done = await Program(tmp_path, **_NOWHERE).run("local")
-    assert (done.code, done.out.splitlines()[0][:17]) == (0, "No server found")
+    assert (done.code, done.out.splitlines()[0][:17]) == (0, "No server found. ")
     wrong = await Program(tmp_path).run("local", "frobnicate")
     assert (wrong.code, wrong.out) == (1, "")

@@ -50,7 +50,7 @@ async def test_words_that_are_off_are_refused(tmp_path: Path):
     for words, code, told in (
         (("record", "-p", "hi"), 1, "put -- before"),
         (("record", "--"), 1, "missing argument -- <arguments>"),
-        (("record", "--ignore", "(", "--", "-p", "hi"), 1, "no regular expression"),
+        (("record", "--ignore", "(", "--", "-p", "hi"), 1, "not a valid regular expression"),
         (("replay", "nothing.jsonl", "--", "-p", "hi"), 1, "Could not read"),
         (("replay", "--", "-p", "hi"), 1, "missing argument <file>"),
     ):

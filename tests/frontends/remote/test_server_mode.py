@@ -254,10 +254,10 @@ async def test_the_terminal_of_a_server_says_what_happens(tmp_path: Path):
         async with asyncio.timeout(50):
             lines = [(await made.process.stdout.readline()).decode()[7:-1] for _ in range(5)]
         assert lines == [
-            "Phone starts attic 2",
+            "Phone started attic 2",
             "Phone is connected to attic 2",
             "attic 2 asks: Bash",
-            "Phone ends attic 2",
+            "Phone ended attic 2",
             "attic 2 has ended",
         ]
 

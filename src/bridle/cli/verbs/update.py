@@ -58,7 +58,7 @@ def _install(found: Installation, version: str, *, dry: bool, env: Mapping[str, 
     say(f"bridle {found.version} is {found.summary}\n")
     command = found.command(version)
     if command is None:
-        say(f"Nothing was changed: {found.advice}\n")
+        say(f"No changes made: {found.advice}\n")
         return 1
     shown = shlex.join(command)
     if dry:

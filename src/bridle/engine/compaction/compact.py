@@ -211,7 +211,7 @@ async def _summarize(turn: Turn, cut: _Cut, focus: str) -> _Summary:
                 )
             return _Summary(read_summary(answer))
         except ValueError as flaw:
-            raise CompactionFailed(f"{flaw}; nothing was changed.") from flaw
+            raise CompactionFailed(f"{flaw}; no changes made.") from flaw
         except ProviderError as error:
             if error.is_media_rejected and (bare := without_media(entries)) != entries:
                 entries = bare

@@ -12,6 +12,7 @@ from bridle.host.git import repository as git
 from bridle.host.git.worktree_base import BaseRef, Pull, WorktreeFault, starting_point
 from bridle.host.git.worktree_base import run_git as _git
 from bridle.host.lock import FileLock, Locked
+from bridle.types.text import counted
 
 _LOCK_SECONDS = 60.0
 _MOST_SAID = 500
@@ -151,7 +152,8 @@ async def work_in(tree: Worktree, env: Mapping[str, str]) -> str:
     commits = None if code else int(count)
     if changed is None or commits is None or not (changed or commits):
         return "possible work"
-    return f"{changed} changed or new files and {commits} new commits"
+    files = counted(changed, "changed or new file")
+    return f"{files} and {counted(commits, 'new commit')}"
 
 
 async def furnish(tree: Worktree, env: Mapping[str, str], *, links: Sequence[str] = ()) -> tuple[str, ...]:
