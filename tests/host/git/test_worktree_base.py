@@ -81,7 +81,7 @@ async def test_a_pull_request_is_fetched_from_the_remote(tmp_path: Path):
     tree = await worktrees.create(str(clone), "pr-12", _ENV, at=Pull(12))
     assert tree.base == wanted and os.path.exists(f"{tree.path}/topic")
     assert _git(clone, "for-each-ref", "refs/bridle") == ""
-    with pytest.raises(WorktreeFault, match="13 can.t be fetched"):
+    with pytest.raises(WorktreeFault, match="13 can't be fetched"):
         await worktrees.create(str(clone), "pr-13", _ENV, at=Pull(13))
     with pytest.raises(WorktreeFault, match="no remote"):
         await worktrees.create(str(origin), "pr-12", _ENV, at=Pull(12))
