@@ -60,7 +60,7 @@ def look_behind(args: Args, redirections: Sequence[Redirection]) -> HiddenComman
 
 def runs_others(name: str) -> bool:
     """Whether a program may run another, or text, for one of its words."""
-    if name in RUNNERS or name in SUBCOMMANDS or name in _FINDERS:
+    if name in RUNNERS or name in SUBCOMMANDS or name in _FINDERS or name == "run-parts":
         return True
     return runs_code(name) or _relative(name) is not None
 
@@ -128,6 +128,8 @@ class _Search:
         ):
             # Bash fills in a list of words, where this begins no comment as it does in a command line.
             self._unseen("it is unclear what expanding its word list runs")
+        if name == "run-parts":
+            self._unseen("it runs every program of a folder")
         runner = RUNNERS.get(name) or _relative(name)
         if runner is not None and not self._only_looks(name, start):
             self._run(runner, start, start + 1, certain=certain)

@@ -33,7 +33,7 @@ MISREAD = {
     ("lscpu", "-p"),
     ("shasum", "-a"), ("shasum", "--algorithm"), ("strings", "-t"), ("strings", "--radix"), ("strings", "-e"),
     ("strings", "--encoding"), ("xxd", "-c"), ("xxd", "-g"), ("xxd", "-l"), ("xxd", "-o"), ("xxd", "-s"),
-    ("top", "-n"), ("jq", "--arg"), ("jq", "--argjson"),
+    ("jq", "--arg"), ("jq", "--argjson"),
     ("tree", "-L"), ("tree", "-P"), ("tree", "-I"), ("tree", "--filelimit"),
 }  # fmt: skip
 """What the help says in words or in examples, so that reading it by rule goes wrong; looked up by hand."""

@@ -17,7 +17,7 @@ CHECKED = {
     "mawk 1.3": listed("awk mawk"),
     "gawk 5.2": listed("gawk"),
     "jq 1.6": listed("jq"),
-    "procps 4.0": listed("ps pgrep free uptime w pidof top vmstat"),
+    "procps 4.0": listed("ps pgrep free uptime w pidof vmstat"),
     "util-linux 2.38": listed("column rev hexdump lscpu lsblk whereis findmnt"),
     "psmisc 23.6": listed("pstree"),
     "ncurses 6.4": listed("clear"),

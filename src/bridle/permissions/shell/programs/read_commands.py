@@ -301,7 +301,6 @@ PLAIN = {
     "w": HarmlessUse("hsuofiV", "no-header short no-current old-style from ip-addr version help", "text"),
     "pidof": HarmlessUse("sx", "", "text", safe=False),
     "pstree": HarmlessUse("aAcghlnpstTuU", "", "text", safe=False),
-    "top": HarmlessUse("bn:", "", "none", safe=False),
     "vmstat": HarmlessUse(
         "afmnswt", "active forks slabs one-header stats wide timestamp version help", "text"
     ),

@@ -25,6 +25,7 @@ _QUOTES = re.compile(r"""['"\\]""")
 _OPERATORS = re.compile(r"[|&;<>\n]")
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
 _BRACKETS = {opening: re.compile(f"[{re.escape(opening + closing)}]") for opening, closing in _CLOSES.items()}
+_ONE_WORD = re.compile(r'"\$(?:\w+|\{\w+\})"')
 _PRINT_A_WORD = frozenset({"date", "hostname", "uname", "id", "nproc", "mktemp", "arch"})
 _PRINT_ONE_PATH = frozenset({
     "npm bin", "npm bin -g", "npm prefix", "npm prefix -g", "npm root", "npm root -g", "yarn bin", "pnpm bin",
@@ -203,7 +204,9 @@ def _printed(command: str, look: Look) -> Iterator[str]:
         formats = _QUOTES.sub("", operands[0]).removesuffix("n")
         given = operands[1:] if "%" in formats else operands
         yield from _unquoted(" ".join(given), look)
-        if ("%" in formats and formats != "%s") or len(operands) > 2:
+        # Several words in the place of one `%s` are put together without a blank.
+        joins = any("$" in word and not _ONE_WORD.fullmatch(word) for word in given)
+        if ("%" in formats and formats != "%s") or len(operands) > 2 or joins:
             yield HOLE
     elif name == "pwd" or command.strip() == "git rev-parse --show-toplevel":
         yield from look("PWD")
@@ -213,8 +216,14 @@ def _printed(command: str, look: Look) -> Iterator[str]:
         for value in _unquoted(operands[-1], look):
             path = os.path.join(look("PWD")[0], value) if value.startswith(".") else value
             yield os.path.normpath(path) if path else HOLE
+        if len(operands) > 1 or (name == "basename" and len(operands) < len(words) - 1):
+            yield HOLE
+        elif name in ("realpath", "readlink"):
+            yield FULL
     elif name == "dirname" and operands:
         yield from (os.path.dirname(value) or "." for value in _unquoted(operands[-1], look))
+        if len(operands) > 1:
+            yield HOLE
     elif name == "whoami" or command.strip() in ("id -un", "logname"):
         yield from look("USER")
     elif name in _PRINT_A_WORD or command.strip() in _PRINT_ONE_PATH:
