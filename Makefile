@@ -36,6 +36,12 @@ $(VENV)/.ready-dev: $(VENV)/.ready locks/dev.txt
 	$(BIN)/python $(LOCKED) --requirement locks/dev.txt
 	@touch $@
 
+# Ray and an S3 server, for the tests of fleets. They are large and need a Python that they have wheels for.
+$(VENV)/.ready-fleet: $(VENV)/.ready-dev locks/fleet.txt
+	@$(BIN)/python $(LOCKED) --retries 1 --only-binary :all: --requirement locks/fleet.txt \
+		|| echo "Ray could not be installed: the tests of fleets on a cluster will be skipped"
+	@touch $@
+
 # The extension for VS Code is built beside its packages, so that none of them lies in the repository.
 NPM_CI := npm ci --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
 VSCODE := $(wildcard editors/vscode/*.json editors/vscode/*.md editors/vscode/.vscodeignore editors/vscode/src/*.ts)
@@ -84,14 +90,14 @@ try: $(VENV)/.ready ## watch the offline model fix a small project: no key, and 
 # Each worker imports every test: compiled once and kept, by two processes that take a half each, where the
 # environment may say that Python keeps nothing.
 $(VENV)/.tests-compiled: export PYTHONDONTWRITEBYTECODE =
-$(VENV)/.tests-compiled: $(VENV)/.ready-dev $(shell find tests -name '*.py')
+$(VENV)/.tests-compiled: $(VENV)/.ready-dev $(VENV)/.ready-fleet $(shell find tests -name '*.py')
 	@for half in 'tests/[a-m]*/' 'tests/[n-z]*/'; do \
 		$(BIN)/python -m pytest -qq --collect-only $$half >/dev/null & \
 	done; wait
 	@touch $@
 
 test: export PYTHONDONTWRITEBYTECODE =
-test: check $(PEERS)/.ready $(PEERS)/.vscode-tried $(VENV)/.tests-compiled ## run every check and every test
+test: check $(PEERS)/.ready $(PEERS)/.vscode-tried $(VENV)/.ready-fleet $(VENV)/.tests-compiled ## run every check and every test
 	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
 		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model BRIDLE_SPEECH=$(CURDIR)/$(PEERS)/speech \

@@ -43,6 +43,7 @@ LOCKS = (
     Lock("run", groups=("build",), has_project=True, follows="dev"),
     Lock("build", groups=("build",), follows="dev"),
     Lock("docs", groups=("docs",)),
+    Lock("fleet", groups=("fleet",), follows="dev"),
     Lock("lock", groups=("lock",)),
     Lock("release", groups=("release",)),
     Lock("older-sdk", groups=("older-sdk",), has_dependencies=False),
@@ -210,7 +211,7 @@ def _contradictions(pins: dict[str, set[str]], others: dict[str, set[str]], name
     return [
         f"{package} is another version than in locks/{name}.txt"
         for package, versions in sorted(pins.items())
-        if others and versions != others.get(package)
+        if versions != others.get(package, versions)
     ]
 
 
