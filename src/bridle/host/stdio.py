@@ -12,6 +12,7 @@ from bridle.types.visible import visible, visible_line, visible_prose
 
 TYPE_CHECKING = False  # As in `typing`, which `--version` does without.
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import TextIO
 
 
@@ -21,9 +22,11 @@ def write_out(text: str) -> None:
     Raises:
         OSError: it cannot be written, or its reader is gone.
     """
-    if sys.stdout is not None:
-        sys.stdout.write(shown_on(sys.stdout, text))
-        sys.stdout.flush()
+    # While prints of libraries are on standard error, our own output stays where it belongs.
+    stream = sys.__stdout__ if sys.stdout is sys.stderr else sys.stdout
+    if stream is not None:
+        stream.write(shown_on(stream, text))
+        stream.flush()
 
 
 def complain(text: str, *, end: str = "\n") -> None:
@@ -80,6 +83,13 @@ def ask_secret(prompt: str) -> str:
     from getpass import getpass
 
     return getpass(visible(prompt))
+
+
+def libraries_on_stderr() -> "AbstractContextManager[object]":
+    """What libraries print goes to standard error; `write_out` still writes to standard output."""
+    from contextlib import redirect_stdout
+
+    return redirect_stdout(sys.stderr)
 
 
 def let_go_of_output() -> None:

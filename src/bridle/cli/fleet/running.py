@@ -16,7 +16,7 @@ from bridle.frontends.fleet.run import create_run, driving
 from bridle.frontends.fleet.store import RunStore, find_run, runs_folder
 from bridle.frontends.fleet.summary import closing_line, result_line
 from bridle.frontends.fleet.task_files import read_tasks
-from bridle.host.stdio import complain
+from bridle.host.stdio import complain, libraries_on_stderr
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 
@@ -72,6 +72,18 @@ async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool) -> i
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
+    # Ray prints news of its nodes.
+    with libraries_on_stderr():
+        await _follow(store, env, stopped, as_json=as_json)
+    row = store.row()
+    if not as_json:
+        tell(*closing_line(row))
+    if stopped.is_set():
+        return 130
+    return 0 if row.counts.get("done", 0) == row.total else 1
+
+
+async def _follow(store: RunStore, env: Mapping[str, str], stopped: asyncio.Event, *, as_json: bool) -> None:
     async with driving(store, env) as driver:
         printing = asyncio.create_task(_print(driver.results(), as_json=as_json))
         stopping = asyncio.create_task(stopped.wait())
@@ -83,12 +95,6 @@ async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool) -> i
         stopping.cancel()
         if not printing.cancelled():
             printing.result()
-    row = store.row()
-    if not as_json:
-        tell(*closing_line(row))
-    if stopped.is_set():
-        return 130
-    return 0 if row.counts.get("done", 0) == row.total else 1
 
 
 async def _print(found: AsyncGenerator[Result], *, as_json: bool) -> None:

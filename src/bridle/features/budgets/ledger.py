@@ -127,6 +127,11 @@ class Ledger:
                     {**_facts(payer), **_amounts(charge), **more},
                 )
 
+    def release(self, payer: Payer) -> None:
+        """Give back what an agent of a run has reserved and cannot settle any more."""
+        with closing(self._open()) as db, db:
+            db.execute("DELETE FROM reservations WHERE run = ? AND agent = ?", (payer.run, payer.agent))
+
     def totals(self, by: str, *, most: int = 500) -> list[UsageRow]:
         """What was used, in rows of a kind: `day`, `model`, `agent`, `tool` or `project`."""
         column = {"tool": "source"}.get(by, by)

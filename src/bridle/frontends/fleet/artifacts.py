@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from importlib import import_module
 from typing import Any, Protocol
 
 from bridle.host.files import make_folders, write_new
@@ -134,7 +135,7 @@ class _Remote:
                 async with asyncio.timeout(_SECONDS):
                     return await asyncio.to_thread(work)
             except FileNotFoundError as error:
-                raise StoreError(f"{self._address} has no such object") from error
+                raise StoreError(f"{self._address} has no such object or bucket") from error
             except Exception as error:
                 # Every file system of fsspec has its own errors.
                 if not left:
@@ -152,9 +153,8 @@ def file_system(address: str) -> tuple[Any, str]:
         StoreError: its packages are not installed, or there is no such kind.
     """
     try:
-        import fsspec
-
-        system, root = fsspec.core.url_to_fs(address.rstrip("/"))
+        core: Any = import_module("fsspec.core")
+        system, root = core.url_to_fs(address.rstrip("/"))
     except ImportError as error:
         raise StoreError(
             f"{address} needs more packages: pip install 'bridle[fleet]', and s3fs for S3 or gcsfs for GCS"

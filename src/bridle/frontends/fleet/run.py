@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -16,6 +17,7 @@ from bridle.frontends.fleet.store import RunStore, new_run_id, runs_folder
 from bridle.frontends.fleet.task_files import narrowed
 from bridle.types.errors import UsageError
 
+_CLUSTER = re.compile(r"(ray://)?[A-Za-z0-9.-]+:[0-9]{1,5}|ray://[A-Za-z0-9.-]+")
 _PROBE = b"bridle\n"
 
 
@@ -67,7 +69,13 @@ async def open_executor(options: RunOptions, env: Mapping[str, str], store: RunS
     Raises:
         UsageError: there is no such place.
     """
-    if options.on == "local":
+    if options.on == "local" or (options.on == "auto" and not env.get("RAY_ADDRESS")):
         folder = options.workspace or work_folder(env)
         return LocalExecutor(options, env, folder=folder, store=options.store, ledger=store.ledger)
-    raise UsageError(f"--on takes local, auto or ray://host:port, not {options.on!r}")
+    if options.on in ("ray", "auto") or _CLUSTER.fullmatch(options.on):
+        from bridle.frontends.fleet.on_ray import RayExecutor
+
+        return RayExecutor(
+            options, env, run=store.id, folder=store.folder, ledger=os.path.abspath(store.ledger)
+        )
+    raise UsageError(f"--on takes local, auto, ray, ray://host:port or host:port, not {options.on!r}")
