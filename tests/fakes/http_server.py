@@ -1,6 +1,7 @@
 """The one HTTP/1.1 server of the tests; each fake service is a subclass that answers requests."""
 
 import asyncio
+import gzip
 import json
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -22,7 +23,8 @@ class Heard(NamedTuple):
 
     @property
     def body(self) -> Any:
-        return json.loads(self.raw)
+        packed = self.headers.get("content-encoding") == "gzip"
+        return json.loads(gzip.decompress(self.raw) if packed else self.raw)
 
 
 class Wire(NamedTuple):

@@ -44,7 +44,7 @@ _NO_DESKTOP = "bridle has no desktop tools"
 _NO_ARTIFACTS = "bridle has no artifacts"
 _NO_PUSH = "bridle sends no push notifications"
 _NO_REMOTE_HOSTS = "bridle opens no sessions on other machines over SSH"
-_NO_UPDATER = "bridle does not update itself: use the package manager that installed it"
+_NO_UPDATER = "bridle has one channel, and bridle update installs the newest release of it"
 
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
@@ -312,8 +312,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("requiredMaximumVersion", MANAGED, "config/version_limits", "Maximum version; newer releases do not start"),
     Setting("requiredMinimumVersion", MANAGED, "config/version_limits", "Minimum version; older releases do not start"),
     # Desktop
-    Setting("browserExternalPageTools", MANAGED, "", '"disabled": no tools on external pages', no_effect=_NO_DESKTOP, asks_for_less=True),
-    Setting("disableBrowserExternalNavigation", MANAGED, "", "Restrict the browser to localhost", no_effect=_NO_DESKTOP, asks_for_less=True),
+    Setting("browserExternalPageTools", MANAGED, "browser/feature", '"disabled": no browser tools on pages of other machines'),
+    Setting("disableBrowserExternalNavigation", MANAGED, "browser/feature", "The model opens pages of localhost only"),
     Setting("disableMobileSimulatorTools", MANAGED, "", "Disable simulator tools", no_effect=_NO_DESKTOP, asks_for_less=True),
     # Privacy
     Setting("cleanupPeriodDays", ANYONE, "session/conversation", "Days after which unused sessions are removed", default=30),

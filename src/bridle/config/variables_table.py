@@ -180,7 +180,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_ENABLE_BYTE_WATCHDOG_BEDROCK", "switch", "", "Same on Bedrock eventstream, off", no_effect="bridle always watches bytes: see CLAUDE_ENABLE_STREAM_WATCHDOG", asks_for_less=True),
     Variable("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS", "number", "providers/http_provider", "Limit for the byte watchdog alone"),
     Variable("CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS", "number", "features/agents/records", "Idle timeout for background agents", default=600_000),
-    Variable("CLAUDE_CODE_GZIP_REQUEST_BODIES", "text", "", "Compress requests", no_effect="bridle sends requests uncompressed"),
+    Variable("CLAUDE_CODE_GZIP_REQUEST_BODIES", "switch", "providers/http_provider", "Compress requests to the Messages API"),
     # Config, sessions, paths
     Variable("CLAUDE_CONFIG_DIR", "text", "host/paths", "Root in place of ~/.claude"),
     Variable("CLAUDE_CODE_PROJECT_DIR_NAME", "text", "host/paths", "With CLAUDE_CONFIG_DIR, name of the projects/ subfolder"),
@@ -190,7 +190,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN", "switch", "transcripts/interrupted_turns", "Resume a turn that ended midway"),
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN_MAX_AGE_MS", "number", "transcripts/interrupted_turns", "Oldest last message for that"),
     Variable("CLAUDE_CODE_RESUME_PROMPT", "text", "transcripts/interrupted_turns", "Text injected on such a resume"),
-    Variable("CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "number", "", "Ms idle before the process exits", no_effect="bridle ends when its input ends"),
+    Variable("CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "number", "stdio/host_program", "With a host program: milliseconds without work before the process exits"),
     Variable("CLAUDE_CODE_MAX_TURNS", "number", "session/choices", "Turn cap when --max-turns is absent"),
     Variable("CLAUDE_CODE_TASK_LIST_ID", "text", "tools/tasks/stored_lists", "Share one task list between instances"),
     Variable("CLAUDE_CODE_SAFE_MODE", "switch", "session/choices", "Like --safe-mode"),

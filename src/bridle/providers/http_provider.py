@@ -20,6 +20,7 @@ _WHOLE_ANSWER = 600.0
 _LARGEST_ANSWER = 64 * 1024 * 1024
 _LARGEST_ERROR = 64 * 1024
 _REST = 0.25
+_GZIP = "CLAUDE_CODE_GZIP_REQUEST_BODIES"
 """Seconds that the end of a response may lag behind the end of the answer in it."""
 
 
@@ -195,6 +196,9 @@ class HttpProvider:
             *(custom_headers(self._place.env) if self._place.vendor.serves_anthropic else ()),
             *request.headers.items(),
         )
+        if self._place.vendor.serves_anthropic and is_on(self._place.env, _GZIP):
+            bare = replace(bare, body=_compressed(bare.body))
+            headers = (*headers, ("content-encoding", "gzip"))
         # Of two headers with one name the later counts: it is the more special one.
         merged = {name.lower(): value for name, value in headers}
         return await self._dialect.admitted(replace(bare, headers=tuple(merged.items())), self._place)
@@ -316,3 +320,9 @@ async def _events(response: Response, reading: Reading) -> AsyncGenerator[ModelE
             yield event
     for event in reading.finish():
         yield event
+
+
+def _compressed(body: bytes) -> bytes:
+    import gzip  # Only behind its variable.
+
+    return gzip.compress(body, compresslevel=6, mtime=0)

@@ -9,7 +9,7 @@ from bridle.engine.feature import Feature, RunningCall
 from bridle.features.context import CommandCaller, FeatureContext
 from bridle.tools.catalog import names_in, traits_of
 from bridle.types.command import Command, CommandResult
-from bridle.types.permission import Allow, Effect, Rule
+from bridle.types.permission import Allow, Deny, Effect, Rule
 from bridle.types.services.browser import BROWSER
 from bridle.types.services.service import Service
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bridle.types.tool import Tool
 
 BROWSERS: "Service[BrowserFeature]" = Service("browsers", missing="This session has no browser.")
+_LOCAL = frozenset(("localhost", "127.0.0.1", "[::1]", "::1", ""))
 _NONE: frozenset[str] = frozenset()
 
 
@@ -33,6 +34,7 @@ class BrowserFeature(Feature):
 
     def __init__(self, context: FeatureContext) -> None:
         self._context = context
+        self._settings = context.settings
         self._made: SessionBrowser | None = None
         self.is_on = wanted(context)
 
@@ -74,18 +76,33 @@ class BrowserFeature(Feature):
         return (Rule(Effect.ALLOW, tool.name, subject),)
 
     async def review(self, turn: "Turn", case: "Case", decision: "Decision") -> "Decision":
-        """A name that leads into a private network needs a rule of its own, as an address there does."""
-        if not isinstance(decision, Allow) or traits_of(case.tool).kind != "browse":
+        """What the administrator keeps on this machine, and names that lead into private networks."""
+        kind = traits_of(case.tool).kind
+        if kind in ("browse", "page", "page_view") and (why := self._kept_here(kind, case.subject)):
+            return Deny(why, "rule")
+        if not isinstance(decision, Allow) or kind != "browse":
             return decision
         from bridle.features.browser.private_hosts import reviewed
 
         return await reviewed(case, decision)
+
+    def _kept_here(self, kind: str, subject: str) -> str:
+        """Why managed settings forbid a call about this host; empty if they do not."""
+        settings, host = self._settings, subject.removeprefix("domain:")
+        if host in _LOCAL or host.endswith(".localhost"):
+            return ""
+        if kind == "browse" and settings.disable_browser_external_navigation:
+            return f"managed settings keep the browser on this machine, and {host} is not on it"
+        if kind != "browse" and settings.browser_external_page_tools == "disabled":
+            return f"managed settings forbid tools on pages of other machines such as {host}"
+        return ""
 
     def settle(self, running: RunningCall) -> None:
         if self._made is not None and traits_of(running.tool.name).kind == "browse":
             self._made.note_site(running.allowed.case.subject.removeprefix("domain:"))
 
     def reconfigure(self, before: "Config", now: "Config") -> None:
+        self._settings = now.settings
         if before.settings.bridle_chrome != now.settings.bridle_chrome:
             self.is_on = now.settings.bridle_chrome is True
 

@@ -63,6 +63,9 @@ class HostProgram:
         self._dispatcher: ControlDispatcher | None = None
         self._correspondence = ControlExchange(self._send)
         self._server: Server | None = None
+        self._inbox: Inbox | None = None
+        self._leaving: asyncio.TimerHandle | None = None
+        """When the process ends for lack of work."""
         self._totals = SessionTotals()
         self.summaries = AgentSummaries(
             session,
@@ -138,7 +141,7 @@ class HostProgram:
 
     def attach(self, inbox: Inbox, server: Server, settings: SessionSettings) -> None:
         """From now on lines of the host are about this session."""
-        self._server = server
+        self._server, self._inbox = server, inbox
         self._dispatcher = self._make_desk(inbox, server, settings)
 
     def take(self, line: Line) -> None:
@@ -176,10 +179,20 @@ class HostProgram:
         self.channel.note_answer(question, answer)
 
     def work(self) -> None:
+        self._stay()
         self.channel.work()
 
     def rest(self) -> None:
         self.channel.rest()
+        delay = whole_number(self._setup.env, "CLAUDE_CODE_EXIT_AFTER_STOP_DELAY")
+        if delay and self._inbox is not None:
+            self._stay()
+            self._leaving = asyncio.get_running_loop().call_later(delay / 1000, self._inbox.close)
+
+    def _stay(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
 
     async def finish(self) -> None:
         self.channel.finish()
