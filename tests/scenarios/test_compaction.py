@@ -234,3 +234,23 @@ async def test_a_window_that_is_only_assumed_is_left_to_the_service_when_the_use
     assert outcome.text == "Two."
     assert "first words" in _texts(script.requests[1])
     assert "We read a file." in str(script.requests[3].messages[0]["content"])
+
+
+async def test_the_oldest_rounds_are_dropped_without_a_model_call_where_the_user_wants_that(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("the content\n" * 2_000)
+    (tmp_path / "b.txt").write_text("small")
+    old, new = (calls("Read", file_path=str(tmp_path / name)) for name in ("a.txt", "b.txt"))
+    full = {"input_tokens": 10_000, "output_tokens": 50}
+    script = ScriptedProvider([says("One.", old), says("Two.", new, usage=full), says("Done.")])
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, script, READ), habits=CompactionSettings(window=9_000, collapses=True)
+    )
+
+    outcome = await run_turn(make_session(), _prompt("first words"), runtime)
+
+    assert outcome.text == "Done." and len(script.requests) == 3
+    sent = script.requests[2].messages
+    text = _texts(script.requests[2])
+    assert "dropped to make room, without a summary" in text and "first words" in text
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert sent[1]["content"][0] == {"type": "text", "text": "Two."}

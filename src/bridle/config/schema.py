@@ -210,6 +210,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     bridle_background_work: bool | None = None
     bridle_features: dict[str, dict[str, Any]] | None = None
     bridle_budgets: BridleBudgets | None = None
+    bridle_context_collapse: bool | None = None
     bridle_idle_compaction: bool | None = None
     bridle_inline_images: bool | None = None
     bridle_join_hub: bool | None = None

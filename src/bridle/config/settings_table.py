@@ -72,6 +72,7 @@ SETTINGS: tuple[Setting, ...] = (
             ("calls", "Maximum model requests"), ("seconds", "Maximum time"),
         )
     ),
+    Setting("bridleContextCollapse", ANYONE, "session/assembly", "When the context is full, drop the oldest part of the conversation without a summary", default=False),
     Setting("bridleFeatures", NO_FOLDER, "config/feature_settings", "Settings for features from Python packages, by feature"),
     Setting("bridleIdleCompaction", ANYONE, "side_work/feature", "Compact a long conversation while idle"),
     Setting("bridleModels", NO_FOLDER, "session/model_choices", "More models, with prices, limits and addresses"),

@@ -69,12 +69,19 @@ class CompactionSettings(Struct, frozen=True, kw_only=True):
     allowed: bool = True
     window: int | None = None
     percent: float | None = None
+    collapses: bool = False
+    """The oldest rounds are dropped without a summary."""
     texts: "SummaryTexts | None" = None
     """Those of a lock file; None for bridle's own."""
 
 
 def habits_from(
-    env: Mapping[str, str], *, enabled: bool | None, window: int | None, texts: "SummaryTexts | None" = None
+    env: Mapping[str, str],
+    *,
+    enabled: bool | None,
+    window: int | None,
+    collapses: bool = False,
+    texts: "SummaryTexts | None" = None,
 ) -> CompactionSettings:
     """Variables count more than settings; what cannot be read is as if it were not there."""
     return CompactionSettings(
@@ -82,6 +89,7 @@ def habits_from(
         allowed=not is_on(env, "DISABLE_COMPACT"),
         window=_number(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")) or window,
         percent=_percent(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
+        collapses=collapses,
         texts=texts,
     )
 

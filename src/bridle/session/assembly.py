@@ -131,7 +131,11 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         hooks=base.hooks,
         limits=choices.choose_limits(options, env),
         habits=habits_from(
-            env, enabled=config.settings.auto_compact_enabled, window=window, texts=_summary_texts(setup)
+            env,
+            enabled=config.settings.auto_compact_enabled,
+            window=window,
+            collapses=config.settings.bridle_context_collapse is True,
+            texts=_summary_texts(setup),
         ),
         servers=NO_SERVERS if servers is None else servers,
         features=parts.features,

@@ -50,6 +50,11 @@ _FILES_SHARE = 4
 _SUMMARY_TOKENS = 20_000
 _NOTES_TAIL_TOKENS = 40_000
 """More than this since the notes were written is not left to them."""
+_COLLAPSED_SHARE = 2
+_COLLAPSED = (
+    "The oldest part of it was dropped to make room, without a summary. What you need of it: read the files "
+    "again, or ask."
+)
 _GAP = re.compile(r"(\d{4,})\s*tokens?\s*>\s*(\d{4,})")
 
 
@@ -92,7 +97,8 @@ async def compact(
     try:
         cut = _cut(turn, trigger, keep_from, replace_from)
         focus = await _hear(turn, trigger, focus)
-        summary = _from_notes(turn, trigger, focus, cut) or await _summarize(turn, cut, focus)
+        summary = _from_notes(turn, trigger, focus, cut) or _collapsed(turn, trigger, focus, cut)
+        summary = summary or await _summarize(turn, cut, focus)
     except CompactionFailed as failure:
         runtime.channel.emit(CompactionFinished(trigger=trigger, error=str(failure)))
         raise
@@ -184,6 +190,20 @@ def _from_notes(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary
         return None
     tail = newest_rounds(turn.session.entries, units=round(_NOTES_TAIL_TOKENS / 4 / ratio))
     return _Summary(known.text, tail if len(tail) >= len(since) else rounds_around(turn.session.entries, at))
+
+
+def _collapsed(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary | None:
+    """A note in place of a summary, and the newer half of the window word for word, if the user wants that.
+
+    Where the newest round alone is more, a summary is made.
+    """
+    if not turn.runtime.habits.collapses or trigger != "auto" or focus or cut.partly:
+        return None
+    units = (
+        turn.runtime.window(turn.model).compact_at / _COLLAPSED_SHARE / ratio_of(turn.session.state.measured)
+    )
+    tail = newest_rounds(turn.session.entries, units=round(units))
+    return _Summary(_COLLAPSED, tail) if tail else None
 
 
 async def _hear(turn: Turn, trigger: Trigger, focus: str) -> str:
