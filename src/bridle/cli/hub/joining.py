@@ -16,6 +16,7 @@ from bridle.features.teams.peers import socket_path
 from bridle.frontends.hub.machine.agent import (
     AgentOptions,
     FolderFacts,
+    Keys,
     MachineAgent,
     Spawner,
     environment_facts,
@@ -88,15 +89,17 @@ def _run(membership: Membership, capacity: int, env: Mapping[str, str]) -> int:
 async def _serve(membership: Membership, capacity: int, env: Mapping[str, str]) -> int:
     client, stopped = HubClient(membership.url, membership.key, env), asyncio.Event()
     uploads, pointers = os.path.join(machine_folder(env), "uploads"), Pointers(env)
+    keys = Keys(env)
     joined = JoinedSessions(
-        client, pointers, agent_socket(env), uploads=uploads, machine=membership.name, note=_note
-    )
+        client, pointers, agent_socket(env), uploads=uploads, machine=membership.name, seal=keys.link,
+        note=_note,
+    )  # fmt: skip
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
     agent = MachineAgent(
         client, membership, _spawner(env), pointers, AgentOptions(capacity=capacity, upload_folder=uploads),
-        joined=joined, note=_note,
+        joined=joined, keys=keys, note=_note,
     )  # fmt: skip
     say(f"Connected to {membership.url} as {membership.name}. Stop it and its sessions with ctrl+c.\n")
     working, waiting = asyncio.create_task(agent.run()), asyncio.create_task(stopped.wait())
@@ -122,7 +125,12 @@ def _spawner(env: Mapping[str, str]) -> Spawner:
                 argv=(sys.executable, "-P", "-m", "bridle", *STREAMS, *flags),
                 cwd=folder,
                 # It is at the hub already.
-                env={**env, "CLAUDE_CODE_MESSAGING_SOCKET": socket, "BRIDLE_JOIN_HUB": "0"},
+                env={
+                    **env,
+                    "CLAUDE_CODE_MESSAGING_SOCKET": socket,
+                    "BRIDLE_JOIN_HUB": "0",
+                    "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1",
+                },
                 socket=socket,
                 name=name,
                 report=_note,

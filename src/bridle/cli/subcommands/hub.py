@@ -64,6 +64,17 @@ machine allows is decided there. Needs the packages of bridle[hub]. See `bridle 
             examples=("bridle hub join https://hub.example K7PWX-2M9QD --folder ~/src/app",),
         ),
         Subcommand(
+            "trust", "Encrypt what this machine sends, for devices that you trust",
+            "hub.trust:trust_device",
+            options=(switch("--list", help="list the devices that can read it"),),
+            examples=("bridle hub trust",),
+        ),
+        Subcommand(
+            "distrust", "Change the keys, so that a device can't read any more",
+            "hub.trust:distrust_device",
+            arguments=(Argument("device", "its name or id"),), examples=("bridle hub distrust phone",),
+        ),
+        Subcommand(
             "agent", "Serve the folders of this machine to its hub", "hub.joining:run_agent",
             options=(
                 _FOLDER,

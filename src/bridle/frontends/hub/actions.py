@@ -16,7 +16,7 @@ from bridle.frontends.hub.hub import text_of
 from bridle.frontends.hub.identity import Device, Role, record
 from bridle.frontends.hub.refusals import Refusal
 from bridle.frontends.hub.sessions import Event
-from bridle.frontends.remote.restrictions import MODES
+from bridle.frontends.remote.restrictions import EFFORT_LEVELS, MODES
 from bridle.frontends.remote.shared_session import is_action_id
 from bridle.types.ids import new_uuid
 from bridle.types.text import encodable
@@ -28,6 +28,7 @@ _RIGHTS: Mapping[str, Role] = {
     "mode": "steer",
     "model": "steer",
     "thinking": "steer",
+    "effort": "steer",
     "compact": "steer",
     "rewind": "steer",
     "rename": "steer",
@@ -36,8 +37,13 @@ _RIGHTS: Mapping[str, Role] = {
     "resume": "start",
 }
 _LONGEST_PROMPT = 400_000
+_LONGEST_SEALED = 2_000_000
 _MOST_FILES = 20
 _DONE_SECONDS = 86_400.0
+
+
+_SEALED = ("answer", "prompt", "mode", "model", "thinking", "effort", "compact", "rewind", "rename")
+"""Actions that can be encrypted; the others say nothing that a hub must not know."""
 
 
 class StartRequest(Struct, frozen=True):
@@ -106,6 +112,11 @@ def read_start(body: Mapping[str, Any]) -> StartRequest:
     }
     if body.get("worktree") is True:
         context["worktree"] = True
+    if (sealed := _sealed(body)) is not None:
+        # What is wanted can be read by the machine alone.
+        return StartRequest(
+            request_id(body), environment, "", "", "", {**sealed, "start": request_id(body)}, []
+        )
     title = text_of(body, "title", longest=200) or encodable(prompt).strip().partition("\n")[0][:80]
     return StartRequest(request_id(body), environment, prompt, title, mode, context, _files(body))
 
@@ -162,6 +173,8 @@ def _perform(
     def send(*frames: Mapping[str, Any]) -> list[Event]:
         return sessions.append(base, id, "in", frames, device=device.id)
 
+    if (sealed := _sealed(body)) is not None and body["do"] in _SEALED:
+        return _pass_on(base, session, body, device, sealed=sealed, request=request)
     match body["do"]:
         case "answer":
             return _answer(base, session, body, device)
@@ -186,6 +199,11 @@ def _perform(
                 raise Refusal(400, "tokens must be a number or null.")
             frame = _request("set_max_thinking_tokens", device, max_thinking_tokens=tokens)
             return ActionResult({"tokens": tokens}, send(frame))
+        case "effort":
+            level = text_of(body, "level", longest=20)
+            if level not in EFFORT_LEVELS:
+                raise Refusal(400, f"level must be one of {', '.join(EFFORT_LEVELS)}.")
+            return ActionResult({"level": level}, send(_request("set_effort", device, level=level)))
         case "compact":
             return ActionResult({"sent": True}, send(_prompt(request, "/compact", [], device)))
         case "rewind":
@@ -205,14 +223,48 @@ def _perform(
             return _resume(base, session)
 
 
+def _pass_on(
+    base: sqlite3.Connection,
+    session: sessions.SessionRow,
+    body: Mapping[str, Any],
+    device: Device,
+    *,
+    sealed: Mapping[str, str],
+    request: str,
+) -> ActionResult:
+    """Pass on what only the machine can read; for an answer, the question must still be what was shown."""
+    frame: dict[str, Any] = {"type": "sealed", "uuid": request, "do": body["do"], **sealed}
+    settles = body["do"] == "answer"
+    if settles:
+        asked = _open_question(base, session, body)
+        sessions.close_question(base, session.id, asked.id, by=device.name, answer=sealed)
+        frame["request_id"] = asked.id
+    frame["origin"] = _origin(device)
+    events = sessions.append(base, session.id, "in", [frame], device=device.id)
+    return ActionResult({"counted": True} if settles else {"sent": True}, events, settles=settles)
+
+
+def _open_question(
+    base: sqlite3.Connection, session: sessions.SessionRow, body: Mapping[str, Any]
+) -> sessions.QuestionRow:
+    question = sessions.question(base, session.id, text_of(body, "request_id", longest=200))
+    if text_of(body, "digest", longest=100) != question.digest:
+        raise Refusal(409, "The question has changed: review it again.")
+    return question
+
+
+def _sealed(body: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a device has encrypted for a machine; None where it has not."""
+    text = text_of(body, "sealed", longest=_LONGEST_SEALED)
+    return {"key": text_of(body, "key", longest=100), "sealed": text} if text else None
+
+
 def _answer(
     base: sqlite3.Connection, session: sessions.SessionRow, body: Mapping[str, Any], device: Device
 ) -> ActionResult:
     """The first answer counts, and only for exactly what was shown."""
-    asked = text_of(body, "request_id", longest=200)
-    question = sessions.question(base, session.id, asked)
-    if text_of(body, "digest", longest=100) != question.digest:
-        raise Refusal(409, "The question has changed: review it again.")
+    question = _open_question(base, session, body)
+    asked = question.id
     said = {
         name: body[name]
         for name in ("behavior", "message", "answers", "suggestion", "action", "content")

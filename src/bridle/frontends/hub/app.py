@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +19,10 @@ from bridle.frontends.hub.browsing import Browsing
 from bridle.frontends.hub.database import Database, database_path
 from bridle.frontends.hub.devices import Devices
 from bridle.frontends.hub.hub import Hub, Options
+from bridle.frontends.hub.keys import Keys
 from bridle.frontends.hub.pages import FILES, page_routes
+from bridle.frontends.hub.push import PushService, new_push_key
+from bridle.frontends.hub.push_routes import PushRoutes
 from bridle.frontends.hub.refusals import Refusal
 from bridle.frontends.hub.wire import Wire
 from bridle.types.errors import BridleError
@@ -44,27 +48,38 @@ async def open_hub(options: Options) -> Hub:
     """
     os.makedirs(os.path.join(options.folder, "files"), mode=0o700, exist_ok=True)
     base = await asyncio.to_thread(Database, database_path(options.folder))
-    (secret,) = await base.read(
-        lambda connection: connection.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
-    )
-    return Hub(options, base, secret)
+    secret, push_key = await base.write(_secrets)
+    return Hub(options, base, secret, push_key)
+
+
+def _secrets(base: sqlite3.Connection) -> tuple[bytes, bytes]:
+    """The key for tokens, and the one by which push services know this hub."""
+    base.execute("INSERT OR IGNORE INTO meta VALUES ('push', ?)", (new_push_key(),))
+    found = dict(base.execute("SELECT key, value FROM meta WHERE key IN ('secret', 'push')").fetchall())
+    return found["secret"], found["push"]
 
 
 def app_of(hub: Hub) -> ASGIApp:
     """The application; closing it closes the store."""
+    pusher = PushService(hub, delay=hub.options.push_delay)
 
     @asynccontextmanager
     async def living(app: Starlette) -> AsyncGenerator[None]:
         del app
+        pushing = asyncio.create_task(pusher.run())
         try:
             yield
         finally:
+            pushing.cancel()
+            await asyncio.gather(pushing, return_exceptions=True)
             await asyncio.to_thread(hub.base.close)
 
     routes = [
         *Wire(hub).routes(),
         *Devices(hub).routes(),
         *Browsing(hub).routes(),
+        *Keys(hub).routes(),
+        *PushRoutes(hub, pusher).routes(),
         *page_routes(),
         Route("/healthz", _healthy),
     ]

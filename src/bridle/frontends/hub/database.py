@@ -15,7 +15,7 @@ from bridle.types.errors import BridleError
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _MOST_IN_A_GROUP = 1_000
 _READERS = 2
 _BUSY_SECONDS = 10
@@ -80,7 +80,19 @@ CREATE TABLE audit (
 );
 """
 
-_MIGRATIONS: Sequence[str] = (_FIRST_SCHEMA,)
+_KEYS_AND_PUSH = """
+CREATE TABLE keys (
+    machine TEXT NOT NULL, device TEXT NOT NULL, public TEXT NOT NULL, proof TEXT NOT NULL, ring TEXT,
+    created REAL NOT NULL, PRIMARY KEY (machine, device)
+) WITHOUT ROWID;
+CREATE TABLE push (
+    device TEXT NOT NULL, endpoint TEXT NOT NULL, kind TEXT NOT NULL, p256dh TEXT NOT NULL,
+    auth TEXT NOT NULL, has_content INTEGER NOT NULL, created REAL NOT NULL,
+    failed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (device, endpoint)
+) WITHOUT ROWID;
+"""
+_MIGRATIONS: Sequence[str] = (_FIRST_SCHEMA, _KEYS_AND_PUSH)
 """The steps from each version to the next; the first begins with an empty file."""
 
 

@@ -40,17 +40,21 @@ class Options(Struct, frozen=True, kw_only=True):
     """Whether browsers come by https."""
     poll_seconds: float = 8.0
     beat_seconds: float = 15.0
+    push_delay: float = 2.0
+    """Seconds in which a question can be answered before anyone is notified."""
 
 
 class Hub:
     """One hub in this process."""
 
-    def __init__(self, options: Options, base: Database, secret: bytes) -> None:
+    def __init__(self, options: Options, base: Database, secret: bytes, push_key: bytes) -> None:
         self.options = options
         self.base = base
         self.feed = Feed()
         self.guard = Guard(options.listen, options.hosts)
         self._secret = secret
+        self.push_key = push_key
+        """By which push services know this hub."""
         self._seen: dict[str, float] = {}
 
     async def write(

@@ -55,7 +55,10 @@ def serve(options: Options, address: Address, *, ready: Callable[[int], object])
         StoreError: the store cannot be used.
     """
     try:
+        import cryptography
         import uvicorn
+
+        del cryptography
     except ImportError as error:
         raise UsageError("the hub needs more packages: install bridle[hub]") from error
     listening = _listen(address)

@@ -21,6 +21,7 @@ DELIVERIES: tuple[Delivery, ...] = ("received", "processing", "processed")
 STATUSES = ("idle", "running", "requires_action", "completed", "failed")
 PREFIXES = ("session_", "cse_")
 _LONGEST_TITLE = 200
+_SNIPPET = 160
 _QUESTIONS = ("can_use_tool", "elicitation")
 _PASSING = "stream_event"
 """Events that the next whole message makes superfluous."""
@@ -234,14 +235,38 @@ def search(base: sqlite3.Connection, text: str, *, limit: int) -> list[dict[str,
     """Where a text stands in what was said, the newest first."""
     pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     rows = base.execute(
-        "SELECT session, number, kind, created FROM events WHERE side = 'out' "
+        "SELECT session, number, kind, created, body FROM events WHERE side = 'out' "
         "AND kind IN ('user', 'assistant') AND CAST(body AS TEXT) LIKE ? ESCAPE '\\' "
         "ORDER BY created DESC LIMIT ?",
         (pattern, limit),
     )
     return [
-        {"session": session, "number": number, "kind": kind, "at": at} for session, number, kind, at in rows
+        {"session": session, "number": number, "kind": kind, "at": at, "snippet": _around(body, text)}
+        for session, number, kind, at, body in rows
     ]
+
+
+def _around(body: bytes, text: str) -> str:
+    """The words around a text in a message, on one line."""
+    said = " ".join(" ".join(_texts(msgspec.json.decode(body).get("message"))).split())
+    at = max(said.lower().find(text.lower()), 0)
+    start = max(at - _SNIPPET // 3, 0)
+    piece = said[start : start + _SNIPPET]
+    return f"{'…' if start else ''}{piece}{'…' if start + _SNIPPET < len(said) else ''}"
+
+
+def _texts(value: Any) -> Iterable[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case dict():
+            for name in ("content", "text", "input", "command", "file_path"):
+                yield from _texts(value.get(name))
+        case _:
+            pass
 
 
 def set_delivery(base: sqlite3.Connection, id: str, uuid: str, status: str) -> None:

@@ -10,6 +10,7 @@ from bridle.frontends.hub.sessions import SessionRow
 from bridle.types.errors import BridleError
 
 VERSION = 1
+_ARGUMENTS = ("model", "effort", "worktree", "directory", "sealed", "key", "start")
 
 
 class WorkSecret(Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ def work_secret(url: str, token: str, session: SessionRow) -> str:
     """The secret for a session. Nothing in it widens what the machine itself allows."""
     context = session.context if isinstance(session.context, dict) else {}
     sources = context.get("sources")
-    arguments = {name: context[name] for name in ("model", "worktree", "directory") if name in context}
+    arguments = {name: context[name] for name in _ARGUMENTS if name in context}
     if session.mode:
         arguments["permission_mode"] = session.mode
     secret = WorkSecret(

@@ -55,6 +55,11 @@ def is_known_host(host: str, names: tuple[str, ...]) -> bool:
     return any(each in EVERYWHERE for each in names) and _is_address(name)
 
 
+def is_near(host: str) -> bool:
+    """Whether a name means this machine."""
+    return host.strip("[]") in ("localhost", "127.0.0.1", "::1")
+
+
 def is_same_origin(headers: Mapping[str, str]) -> bool:
     """Whether a request of a browser comes from our own page; programs send no origin."""
     origin = headers.get("origin")

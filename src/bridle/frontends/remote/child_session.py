@@ -173,7 +173,10 @@ class ChildSession:
         if subtype == "set_model":
             check_model(fields.get("model"))
         self._options.report(f"{who}: {subtype.replace('_', ' ')} in {self.name}")
-        self._request(subtype, **fields)
+        if subtype == "set_effort":
+            self._request("apply_flag_settings", settings={"effortLevel": fields["level"]})
+        else:
+            self._request(subtype, **fields)
         return {"sent": True}
 
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -209,6 +212,8 @@ class ChildSession:
                     self._ask(id, request)
             case {"type": "control_cancel_request", "request_id": str(id)}:
                 self.shared_session.close(id, by="the session", how="withdrawn")
+            case {"type": "control_response", "response": {"subtype": "error", "error": str(error)}}:
+                self._tell_all(f"That could not be done: {error}", level="warning")
             case {"type": "conversation_reset"}:
                 self.shared_session.log.restart(())
             case {"type": kind} if kind in _NOT_TOLD or frame.get("subtype") in _NOT_TOLD:
@@ -260,6 +265,8 @@ class ChildSession:
                 self.shared_session.end_stream()
             case {"type": "result"}:
                 state["busy"] = False
+                if isinstance(cost := frame.get("total_cost_usd"), int | float):
+                    state["cost"] = cost
                 self.shared_session.end_stream()
             case {"type": "system", "subtype": "withdrawn", "uuids": list(uuids)}:
                 self.shared_session.log.withdraw(tuple(uuids))
@@ -293,9 +300,12 @@ class ChildSession:
 
     def _tell(self, text: str, *, level: str) -> None:
         self._state["busy"] = False
+        self._tell_all(text, level=level)
+        self.shared_session.look()
+
+    def _tell_all(self, text: str, *, level: str) -> None:
         frame = {"type": "system", "subtype": "informational", "content": text, "level": level}
         self.shared_session.publish({**frame, "uuid": new_uuid()})
-        self.shared_session.look()
 
     async def _listen(self) -> None:
         process = self._process

@@ -138,7 +138,7 @@ class HubConnection:
         try:
             self._shared.act(wish, who)
         except RequestRefused as refusal:
-            text = f"{who} asked for something that this session refuses: {refusal}"
+            text = f"{who} sent a request that this session refuses: {refusal}"
             frame = {"type": "system", "subtype": "informational", "content": text, "level": "warning"}
             self._shared.publish({**frame, "uuid": new_uuid()})
 

@@ -11,6 +11,9 @@ from bridle.types.turn import Prompt
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
 """Permission modes that remote clients may choose in any session."""
 
+EFFORT_LEVELS = ("low", "medium", "high", "xhigh", "max")
+"""Efforts that they may choose."""
+
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:\[\]-]{0,99}")
 
 

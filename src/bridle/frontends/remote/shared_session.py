@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.event_log import EventLog, digest
+from bridle.frontends.remote.restrictions import EFFORT_LEVELS
 from bridle.types.text import encodable
 
 Frame = dict[str, Any]
@@ -276,9 +277,16 @@ class SharedSession:
             case {"do": "thinking", "max_thinking_tokens": int() | None as tokens}:
                 fields = {"max_thinking_tokens": tokens}
                 return self._actions.request("set_max_thinking_tokens", fields, who=who)
+            case {"do": "effort", "level": str(level)} if level in EFFORT_LEVELS:
+                return self._actions.request("set_effort", {"level": level}, who=who)
+            case {"do": "compact"}:
+                return self._actions.prompt("/compact", id=id, who=who)
             case {"do": "rename", "title": str(title)} if title.strip():
                 return self._actions.request("rename_session", {"title": title[:200]}, who=who)
-            case {"do": "rewind", "user_message_id": str(message)}:
+            case {"do": "rewind", "user_message_id": str(message)} | {
+                "do": "rewind",
+                "message": str(message),
+            }:
                 return self._actions.request("rewind_files", {"user_message_id": message}, who=who)
             case {"do": "end"}:
                 return self._actions.end(who=who)

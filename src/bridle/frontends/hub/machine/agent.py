@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,13 +16,22 @@ from bridle.frontends.hub.machine.client import (
     WorkItem,
     patiently,
 )
+from bridle.frontends.hub.machine.encrypted_link import EncryptedLink, check_fresh
+from bridle.frontends.hub.machine.encryption import (
+    FOLDERS,
+    Keyring,
+    SeenRequests,
+    load_keyring,
+    plain_session,
+)
 from bridle.frontends.hub.machine.joined import JoinedSessions
 from bridle.frontends.hub.machine.membership import Folder, Membership, Pointer, Pointers
 from bridle.frontends.hub.machine.session_link import SessionLink
 from bridle.frontends.hub.work_secret import WorkSecret, decode_work_secret
 from bridle.frontends.remote.child_session import ChildSession
-from bridle.frontends.remote.restrictions import MODES, check_model
+from bridle.frontends.remote.restrictions import EFFORT_LEVELS, MODES, check_model
 from bridle.types.errors import BridleError
+from bridle.types.ids import new_uuid
 
 _BEAT_SECONDS = 20.0
 _RECLAIM_SECONDS = 30.0
@@ -35,6 +45,15 @@ class FolderFacts(Struct, frozen=True):
     repository: str | None
 
 
+class StartOptions(Struct, frozen=True):
+    """What a session is to be started with."""
+
+    options: Mapping[str, Any]
+    prompt: dict[str, Any] | None = None
+    """What to begin with, where the hub could not read it."""
+    who: str = ""
+
+
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """How an agent runs."""
 
@@ -46,6 +65,25 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     beat_seconds: float = _BEAT_SECONDS
     give_up: float | None = 600.0
     """Seconds without an answer of the hub after which the agent ends."""
+
+
+class Keys:
+    """The keys of this machine, as they are now: a device may be trusted or forgotten at any time."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+
+    def ring(self) -> Keyring | None:
+        """The content keys; None where the hub may read along."""
+        return load_keyring(self._env)
+
+    def seen(self, name: str) -> SeenRequests:
+        return SeenRequests(self._env, name)
+
+    def link(self, session: str) -> EncryptedLink | None:
+        """What encrypts for one session."""
+        ring = self.ring()
+        return None if ring is None else EncryptedLink(ring, session, self.seen(plain_session(session)))
 
 
 class Spawner:
@@ -75,6 +113,7 @@ class MachineAgent:
         options: AgentOptions,
         *,
         joined: JoinedSessions,
+        keys: Keys,
         note: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -83,6 +122,7 @@ class MachineAgent:
         self._pointers = pointers
         self._options = options
         self._joined = joined
+        self._keys = keys
         self._note = note
         self._running: dict[str, asyncio.Task[None]] = {}
         """By the name of the session at the hub."""
@@ -128,11 +168,15 @@ class MachineAgent:
 
     async def _register(self, folder: Folder) -> tuple[str, str]:
         facts = await self._spawner.facts(folder.path)
+        shown: dict[str, Any] = {
+            "directory": folder.path, "branch": facts.branch, "git_repo_url": facts.repository
+        }  # fmt: skip
+        if (ring := self._keys.ring()) is not None:
+            box = ring.cipher(FOLDERS).seal(shown, "folder")
+            shown = {"directory": f"sealed:{box['key']}:{box['sealed']}"}
         wanted = {
             "machine_name": self._membership.name,
-            "directory": folder.path,
-            "branch": facts.branch,
-            "git_repo_url": facts.repository,
+            **shown,
             "max_sessions": self._options.capacity,
             "metadata": {"worker_type": "bridle"},
             "environment_id": folder.environment,
@@ -185,15 +229,20 @@ class MachineAgent:
         try:
             secret = decode_work_secret(work.secret)
             await self._client.acknowledge(environment, work.id, secret.session_ingress_token)
-            child = await self._start(folder, work, secret)
+            wanted = await asyncio.to_thread(self._wanted, folder, environment, work, secret)
+            child = await self._start(folder, work, wanted)
         except (BridleError, OSError) as fault:
             self._note(f"can't start a session in {folder.path}: {fault}")
+            await self._report_failure(work, f"Can't start the session: {fault}")
             await self._stop(environment, work, force=True)
             return
         link = SessionLink(
             self._client, work.session, child.shared_session, folder=self._options.upload_folder,
-            metadata={"machine": self._membership.name, "folder": folder.path}, note=self._note,
+            metadata={"machine": self._membership.name, "folder": folder.path},
+            sealed=self._keys.link(work.session), note=self._note,
         )  # fmt: skip
+        if wanted.prompt is not None:
+            link.begin_with(wanted.prompt, wanted.who)
         await self._run_session(folder, environment, work, child, link)
 
     async def _run_session(
@@ -221,10 +270,33 @@ class MachineAgent:
         self._note(f"{child.name} has ended")
         await self._stop(environment, work, force=False)
 
-    async def _start(self, folder: Folder, work: WorkItem, secret: WorkSecret) -> ChildSession:
+    def _wanted(self, folder: Folder, environment: str, work: WorkItem, secret: WorkSecret) -> StartOptions:
+        """What a device wants to be started.
+
+        Raises:
+            BridleError: it is not from a device of this machine.
+        """
+        given = secret.claude_code_args or {}
+        ring, pointer = self._keys.ring(), self._pointers.read(work.session)
+        if ring is None:
+            if "sealed" in given:
+                raise BridleError("it is encrypted, and this machine has no keys: run bridle hub trust")
+            return StartOptions(given)
+        if pointer is not None:
+            return StartOptions({})  # It was begun before, and its conversation says how.
+        if "sealed" not in given:
+            raise BridleError("this machine takes only what its devices have encrypted")
+        id = str(given.get("start", ""))
+        wish = ring.cipher(f"environment {environment}").open(given, f"start|{id}")
+        check_fresh(wish, id, self._keys.seen("started"))
+        if wish.get("directory") != folder.path:
+            raise BridleError("the device meant another folder")
+        prompt = {"do": "prompt", "id": id, "text": wish.get("prompt", ""), "files": wish.get("files")}
+        return StartOptions(wish, prompt if str(prompt["text"]).strip() else None, str(wish.get("who", "")))
+
+    async def _start(self, folder: Folder, work: WorkItem, chosen: StartOptions) -> ChildSession:
         """Start a session with what the hub asks for, as far as this machine allows it."""
-        wanted = secret.claude_code_args or {}
-        flags = list[str]()
+        wanted, flags = chosen.options, list[str]()
         pointer = self._pointers.read(work.session)
         if pointer is not None:
             flags += ["--resume", pointer.conversation]
@@ -233,13 +305,34 @@ class MachineAgent:
         if isinstance(model := wanted.get("model"), str) and model:
             check_model(model)
             flags += ["--model", model]
-        mode = wanted.get("permission_mode")
+        if isinstance(effort := wanted.get("effort"), str) and effort:
+            if effort not in EFFORT_LEVELS:
+                raise BridleError(f"the effort {effort[:40]!r} can't be chosen remotely")
+            flags += ["--effort", effort]
+        mode = wanted.get("permission_mode") or wanted.get("mode")
         if mode:
             if mode not in MODES:
                 raise BridleError(f"the mode {str(mode)[:40]!r} can't be chosen remotely")
             flags += ["--permission-mode", str(mode)]
         name = f"{self._membership.name}-{os.path.basename(folder.path) or 'session'}"
         return await self._spawner.start(folder.path, flags, name)
+
+    async def _report_failure(self, work: WorkItem, text: str) -> None:
+        """Tell those who wait for the session why there is none."""
+        sealed = self._keys.link(work.session)
+        frame: Mapping[str, Any] = {
+            "type": "system", "subtype": "informational", "content": text, "level": "warning",
+            "uuid": new_uuid(),
+        }  # fmt: skip
+        report: Mapping[str, Any] = {"worker_status": "failed", "external_metadata": {"ends": True}}
+        if sealed is not None:
+            frame, report = sealed.event(frame), sealed.state(report)
+        try:
+            token = (await self._client.bridge(work.session)).worker_jwt
+            await self._client.upload(work.session, [frame], token)
+            await self._client.report(work.session, report, token)
+        except (HubRefused, HubUnreachable):
+            return  # The note of the machine says it.
 
     async def _point(self, folder: Folder, work: WorkItem, child: ChildSession) -> None:
         """Remember which conversation a session is, as soon as that is known."""

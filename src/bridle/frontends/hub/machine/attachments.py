@@ -3,7 +3,8 @@
 import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 from bridle.frontends.hub.machine.client import HubClient, HubRefused, HubUnreachable
@@ -16,7 +17,13 @@ _MOST = 20
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
-async def fetch_attachments(client: HubClient, files: Sequence[Any], folder: str) -> str:
+async def fetch_attachments(
+    client: HubClient,
+    files: Sequence[Any],
+    folder: str,
+    *,
+    opened: Callable[[Any, bytes], bytes] | None = None,
+) -> str:
     """Download files to a folder of this user alone; returns what mentions them, to stand before the prompt.
 
     Raises:
@@ -33,6 +40,10 @@ async def fetch_attachments(client: HubClient, files: Sequence[Any], folder: str
             data = await client.download(id, largest=_LARGEST)
         except (HubRefused, HubUnreachable) as fault:
             raise RequestRefused(503, f"can't fetch the attachment {safe_name(name)}: {fault}") from fault
+        if opened is not None:
+            if sha256(data).hexdigest() != each.get("sha256"):
+                raise RequestRefused(403, f"the attachment {safe_name(name)} was changed on the way")
+            data = opened(each.get("key"), data)
         path = os.path.join(folder, f"{new_uuid()[:8]}-{safe_name(name)}")
         try:
             await asyncio.to_thread(_store, path, data)

@@ -118,7 +118,7 @@ class HubClient:
     async def bridge(self, session: str) -> Bridge:
         return msgspec.convert(await self.call("POST", f"/v1/code/sessions/{session}/bridge"), Bridge)
 
-    async def upload(self, session: str, events: list[Mapping[str, Any]], token: str) -> None:
+    async def upload(self, session: str, events: Sequence[Mapping[str, Any]], token: str) -> None:
         path = f"/v1/code/sessions/{session}/worker/events"
         await self.call("POST", path, {"events": events}, key=token)
 
@@ -128,6 +128,18 @@ class HubClient:
     async def delivered(self, session: str, event: str, status: str, token: str) -> None:
         path = f"/v1/code/sessions/{session}/worker/events/{event}/delivery"
         await self.call("POST", path, {"status": status}, key=token)
+
+    async def waiting_keys(self) -> list[dict[str, str]]:
+        """Devices that want to read what this machine sends, with their public keys."""
+        return (await self.call("GET", "/api/machine/keys"))["devices"]
+
+    async def hand_out(self, rings: Mapping[str, str]) -> None:
+        """Leave the content keys for devices, encrypted for each; all others lose theirs."""
+        await self.call("PUT", "/api/machine/keys", {"rings": rings})
+
+    async def whoami(self) -> str:
+        """The name of this machine at the hub."""
+        return checked((await self.call("GET", "/api/machine"))["id"])
 
     async def download(self, file: str, *, largest: int) -> bytes:
         """The content of an attachment."""

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.frontends.hub.machine.client import HubClient, HubRefused, HubUnreachable
+from bridle.frontends.hub.machine.encrypted_link import EncryptedLink
 from bridle.frontends.hub.machine.membership import JOINED, Pointer, Pointers
 from bridle.frontends.hub.machine.session_link import SessionLink
 from bridle.frontends.remote.errors import RequestRefused
@@ -18,6 +19,7 @@ from bridle.frontends.remote.shared_session import SharedSession
 from bridle.host.files import make_folders
 from bridle.host.jobs.protocol import is_own
 from bridle.host.jsonlines import to_line
+from bridle.host.socket_server import serve_unix
 from bridle.types.ids import new_uuid
 
 _QUESTIONS = ("can_use_tool", "elicitation")
@@ -151,6 +153,7 @@ class JoinedSessions:
         *,
         uploads: str,
         machine: str,
+        seal: Callable[[str], EncryptedLink | None],
         note: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -158,8 +161,9 @@ class JoinedSessions:
         self._path = path
         self._uploads = uploads
         self._machine = machine
+        self._seal = seal
         self._note = note
-        self._talking: set[asyncio.Task[None]] = set()
+        self._count = 0
 
     async def serve(self) -> None:
         """Take sessions in until cancelled."""
@@ -167,31 +171,16 @@ class JoinedSessions:
         if await _is_served(self._path):
             self._note("another agent of this machine shows its sessions")
             await asyncio.Event().wait()
-        if os.path.lexists(self._path):
-            os.unlink(self._path)
-        before = os.umask(0o177)
+        server = serve_unix(self._take_in, self._path, limit=LONGEST_LINE)
         try:
-            server = await asyncio.start_unix_server(self._accept, self._path, limit=LONGEST_LINE)
+            await asyncio.Event().wait()
         finally:
-            os.umask(before)
-        try:
-            async with server:
-                await server.serve_forever()
-        finally:
-            talking = tuple(self._talking)
-            for task in talking:
-                task.cancel()
-            await asyncio.gather(*talking, return_exceptions=True)
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not is_own(writer.get_extra_info("socket")) or len(self._talking) >= _MOST_SESSIONS:
-            writer.close()
-            return
-        talking = asyncio.create_task(self._take_in(reader, writer))
-        self._talking.add(talking)
-        talking.add_done_callback(self._talking.discard)
+            await server.close()
 
     async def _take_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not is_own(writer.get_extra_info("socket")) or self._count >= _MOST_SESSIONS:
+            return
+        self._count += 1
         try:
             async with asyncio.timeout(_HELLO_SECONDS):
                 line = await reader.readline()
@@ -202,7 +191,7 @@ class JoinedSessions:
         except (HubRefused, HubUnreachable) as fault:
             self._note(f"a session can't be shown at the hub: {fault}")
         finally:
-            writer.close()
+            self._count -= 1
 
     async def _show(self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         joined = JoinedSession(hello, writer.write)
@@ -232,7 +221,8 @@ class JoinedSessions:
                     raise
                 # The hub has forgotten it: it gets a new name there.
                 await asyncio.to_thread(self._pointers.clear, known.session)
-        await self._show_as(await self._client.create(shared.name, ["joined"]), joined, metadata)
+        title = shared.name if self._seal("") is None else ""
+        await self._show_as(await self._client.create(title, ["joined"]), joined, metadata)
 
     async def _show_as(self, session: str, joined: JoinedSession, metadata: Mapping[str, Any]) -> None:
         hello, shared = joined.hello, joined.shared_session
@@ -240,8 +230,9 @@ class JoinedSessions:
         await asyncio.to_thread(self._pointers.write, pointer)
         self._note(f"{shared.name} has joined")
         link = SessionLink(
-            self._client, session, shared, folder=self._uploads, metadata=metadata, note=self._note
-        )
+            self._client, session, shared, folder=self._uploads, metadata=metadata,
+            sealed=self._seal(session), note=self._note,
+        )  # fmt: skip
         await link.run()
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct, structs
 
+from bridle.frontends.remote.access import is_near
 from bridle.host.files import make_folders, read_bytes, replace_quickly
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
@@ -99,7 +100,7 @@ def read_hub_url(text: str) -> str:
         raise UsageError(f"{text!r} is not an address: use https://host") from error
     if parts.scheme not in ("http", "https") or not host or port == 0 or parts.username or parts.query:
         raise UsageError(f"{text!r} is not an address: use https://host")
-    if parts.scheme == "http" and not _is_near(host):
+    if parts.scheme == "http" and not is_near(host):
         raise UsageError("http sends keys unencrypted: use https, or a tunnel to 127.0.0.1")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
@@ -151,7 +152,3 @@ class Pointers:
 
 def _lifetime(pointer: Pointer) -> float:
     return _JOINED_SECONDS if pointer.source == JOINED else POINTER_SECONDS
-
-
-def _is_near(host: str) -> bool:
-    return host in ("localhost", "127.0.0.1", "::1")

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from bridle.frontends.hub.machine.attachments import fetch_attachments
 from bridle.frontends.hub.machine.client import Backoff, HubClient, HubRefused, HubUnreachable, patiently
+from bridle.frontends.hub.machine.encrypted_link import EncryptedLink
 from bridle.frontends.hub.machine.uploading import EventUploader, StateUploader
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.shared_session import SharedSession
@@ -28,6 +29,7 @@ _REQUESTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "set_permission_mode": ("mode", ("mode",)),
     "set_model": ("model", ("model",)),
     "set_max_thinking_tokens": ("thinking", ("max_thinking_tokens",)),
+    "set_effort": ("effort", ("level",)),
     "rename_session": ("rename", ("title",)),
     "rewind_files": ("rewind", ("user_message_id",)),
     "end_session": ("end", ()),
@@ -46,12 +48,15 @@ class SessionLink:
         *,
         folder: str,
         metadata: Mapping[str, Any] | None = None,
+        sealed: EncryptedLink | None = None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.session = session
         self._client = client
         self._shared = shared
         self._folder = folder
+        self._sealed = sealed
+        """Encrypts for the devices of this machine; None where the hub may read along."""
         self._note = note
         self._token = ""
         self._renewed = asyncio.Event()
@@ -62,12 +67,17 @@ class SessionLink:
         self._state = StateUploader(self._report)
         self._metadata = dict(metadata or {})
         self._reported: Mapping[str, Any] = {}
+        self._first: tuple[Frame, str] | None = None
         self.bridged = asyncio.Event()
         """The hub knows this worker."""
 
     @property
     def token(self) -> str:
         return self._token
+
+    def begin_with(self, wish: Frame, who: str) -> None:
+        """Do this as soon as the hub knows the worker."""
+        self._first = wish, who
 
     async def run(self) -> None:
         """Work until the session ends and everything was sent, or another worker has taken over.
@@ -77,6 +87,8 @@ class SessionLink:
             HubUnreachable: the hub has not answered for too long.
         """
         seconds = await self._renew()
+        if self._first is not None:
+            await self._perform(self._with_files(self._first[0]), self._first[1])
         tasks = [
             asyncio.create_task(each)
             for each in (self._events.run(), self._state.run(), self._listen(), self._refresh(seconds))
@@ -111,10 +123,12 @@ class SessionLink:
             seconds = await self._renew()
 
     async def _upload(self, events: list[Mapping[str, Any]]) -> None:
-        await self._with_token(lambda token: self._client.upload(self.session, events, token))
+        sent = events if self._sealed is None else [self._sealed.event(each) for each in events]
+        await self._with_token(lambda token: self._client.upload(self.session, sent, token))
 
     async def _report(self, state: Mapping[str, Any]) -> None:
-        await self._with_token(lambda token: self._client.report(self.session, state, token))
+        sent = state if self._sealed is None else self._sealed.state(state)
+        await self._with_token(lambda token: self._client.report(self.session, sent, token))
 
     async def _with_token(self, call: Callable[[str], Any]) -> None:
         """Call with the token; once more with a new one if it has expired or was renewed meanwhile."""
@@ -174,7 +188,10 @@ class SessionLink:
         )  # fmt: skip
         external = {
             **self._metadata,
-            **{name: listing.get(name) for name in ("model", "mode", "modes", "cwd", "waiting", "ends")},
+            **{
+                name: listing.get(name)
+                for name in ("model", "mode", "modes", "cwd", "waiting", "ends", "cost")
+            },
             "asks": list(listing["asks"]),
             "name": self._shared.name,
         }
@@ -244,25 +261,34 @@ class SessionLink:
     async def _handle(self, payload: Frame) -> None:
         origin = payload.get("origin")
         who = str(origin.get("who", "")) if isinstance(origin, dict) else ""
+        await self._perform(self._wanted(payload), who or "the hub", id=str(payload.get("uuid", "")))
+
+    async def _perform(self, wish: Awaitable[Frame | None], who: str, *, id: str = "") -> None:
+        """Do what a device asks, or say why not."""
         try:
-            wanted = await self._wanted(payload)
+            wanted = await wish
             if wanted is not None:
-                self._shared.act({"id": str(payload.get("uuid", "")), **wanted}, who or "the hub")
+                self._shared.act({"id": id, **wanted}, who)
         except RequestRefused as refusal:
-            text = f"{who or 'The hub'} sent a request that this machine refuses: {refusal}"
+            text = f"{who[:1].upper()}{who[1:]} sent a request that this machine refuses: {refusal}"
             self._note(f"{self._shared.name}: {text}")
             frame = {"type": "system", "subtype": "informational", "content": text, "level": "warning"}
             self._shared.publish({**frame, "uuid": new_uuid()})
 
     async def _wanted(self, payload: Frame) -> Frame | None:
         """What an event of the hub asks of the session."""
+        if self._sealed is not None:
+            wish = await asyncio.to_thread(self._sealed.wish, payload)
+            if wish is not None:
+                return await self._with_files(wish)
+        elif "sealed" in payload:
+            raise RequestRefused(403, "this machine has no keys: run bridle hub trust there")
         match payload:
             case {"type": "user", "message": {"content": content}}:
                 text = content if isinstance(content, str) else _text_of(content)
-                files = payload.get("file_attachments")
-                if isinstance(files, list) and files:
-                    text = await fetch_attachments(self._client, files, self._folder) + text
-                return {"do": "prompt", "text": text}
+                return await self._with_files(
+                    {"do": "prompt", "text": text, "files": payload.get("file_attachments")}
+                )
             case {"type": "control_response", "response": {"request_id": str(asked), "response": dict(said)}}:
                 return {**said, "do": "answer", "request_id": asked, "digest": str(payload.get("digest", ""))}
             case {"type": "control_request", "request": {"subtype": str(subtype)} as request}:
@@ -272,6 +298,15 @@ class SessionLink:
                 return {"do": action, **{name: request.get(name) for name in fields}}
             case _:
                 return None
+
+    async def _with_files(self, wish: Frame) -> Frame:
+        """A prompt with its files mentioned; anything else as it is."""
+        files = wish.pop("files", None)
+        if wish["do"] != "prompt" or not isinstance(files, list) or not files:
+            return wish
+        opened = None if self._sealed is None else self._sealed.file
+        mentions = await fetch_attachments(self._client, files, self._folder, opened=opened)
+        return {**wish, "text": f"{mentions}{wish.get('text', '')}"}
 
 
 def _text_of(content: Any) -> str:

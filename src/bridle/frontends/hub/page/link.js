@@ -1,7 +1,10 @@
 // The connection to the hub: one stream for everything, and requests that are done once.
 
+import { Multiplexer } from "./stream.js";
+
 const FIRST_WAIT = 500;
-const LONGEST_WAIT = 10_000;
+const LOOK_IN = 10_000;
+const SIGN_OF_LIFE = 50_000;
 const TRIES = 6;
 
 export class Refused extends Error {
@@ -11,18 +14,22 @@ export class Refused extends Error {
   }
 }
 
+/** The hub gave no answer: what was asked for can be asked again. */
+export class Unreachable extends Error {}
+
 /** Ask the hub; a request that got no answer is sent again with the same id. */
-export async function ask(method, path, body) {
+export async function ask(method, path, body, { tries = TRIES } = {}) {
+  const raw = body instanceof Blob || body instanceof Uint8Array;
   for (let attempt = 1; ; attempt += 1) {
     let answer;
     try {
       answer = await fetch(path, {
         method,
-        headers: body === undefined || body instanceof Blob ? {} : { "content-type": "application/json" },
-        body: body === undefined ? undefined : body instanceof Blob ? body : JSON.stringify(body),
+        headers: body === undefined || raw ? {} : { "content-type": "application/json" },
+        body: body === undefined ? undefined : raw ? body : JSON.stringify(body),
       });
-    } catch (fault) {
-      if (attempt >= TRIES) throw new Error("The hub can't be reached.");
+    } catch {
+      if (attempt >= tries || !navigator.onLine) throw new Unreachable("The hub can't be reached.");
       await pause(FIRST_WAIT * attempt);
       continue;
     }
@@ -44,58 +51,59 @@ export function newId() {
 
 /** What happens at the hub, across lost connections: each event once and in order. */
 export class Stream {
+  #port;
+  #isShared = false;
+  #last = { session: null, after: 0 };
+  #timer = 0;
+
   constructor({ onState, onEvents, onLink }) {
-    this.followed = new Map();
-    this.onState = onState;
-    this.onEvents = onEvents;
-    this.onLink = onLink;
-    this.wait = FIRST_WAIT;
-    this.source = null;
-    this.timer = 0;
+    this.#port = this.#connect();
+    this.#port.onmessage = ({ data }) => {
+      if (data.kind === "lost") onLink("lost");
+      else if (data.kind === "state") {
+        onLink("on");
+        onState(data.state);
+      } else if (data.session === this.#last.session) {
+        this.#last.after = data.events.at(-1).n;
+        onEvents(data.session, data.events);
+      }
+    };
     document.addEventListener("visibilitychange", () => (document.hidden ? this.#rest() : this.open()));
     window.addEventListener("online", () => this.open());
+    window.addEventListener("pagehide", () => this.#port.postMessage({ kind: "bye" }));
+    window.addEventListener("pageshow", (event) => event.persisted && this.open());
+    setInterval(() => this.#port.postMessage({ kind: "here" }), SIGN_OF_LIFE);
   }
 
   /** Follow one session from a number on, or none. */
   follow(session, after) {
-    this.followed = session ? new Map([[session, after]]) : new Map();
+    this.#last = { session, after };
     this.open();
   }
 
   open() {
-    clearTimeout(this.timer);
-    this.source?.close();
-    const follow = [...this.followed].map(([id, after]) => `${id}:${after}`).join(",");
-    const source = new EventSource(`api/stream${follow ? `?follow=${encodeURIComponent(follow)}` : ""}`);
-    this.source = source;
-    source.addEventListener("state", (event) => {
-      this.wait = FIRST_WAIT;
-      this.onLink("on");
-      this.onState(JSON.parse(event.data));
-    });
-    source.addEventListener("events", (event) => {
-      const { session, events } = JSON.parse(event.data);
-      const after = this.followed.get(session);
-      const news = after === undefined ? [] : events.filter((each) => each.n > after);
-      if (news.length === 0) return;
-      this.followed.set(session, news.at(-1).n);
-      this.onEvents(session, news);
-    });
-    source.addEventListener("error", () => {
-      if (this.source !== source) return;
-      source.close();
-      this.onLink("lost");
-      this.timer = setTimeout(() => this.open(), this.wait);
-      this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
-    });
+    clearTimeout(this.#timer);
+    this.#port.postMessage({ kind: "follow", ...this.#last });
   }
 
-  /** A page that no one looks at keeps no connection: browsers allow only a few to one server. */
+  #connect() {
+    try {
+      const worker = new SharedWorker("stream.js", { type: "module", name: "bridle-hub" });
+      this.#isShared = true;
+      return worker.port;
+    } catch {
+      const { port1, port2 } = new MessageChannel();
+      new Multiplexer().add(port2);
+      return port1;
+    }
+  }
+
+  /** A page that no one looks at keeps no connection of its own: browsers allow only a few to one server. */
   #rest() {
-    clearTimeout(this.timer);
-    this.source?.close();
-    this.source = null;
-    this.timer = setTimeout(() => this.open(), LONGEST_WAIT);
+    if (this.#isShared) return;
+    this.#port.postMessage({ kind: "bye" });
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.open(), LOOK_IN);
   }
 }
 

@@ -1,7 +1,7 @@
-// Keeps the page itself, so that it opens without a network. Nothing of a conversation is kept.
+// Keeps the page itself, so that it opens without a network, and shows notifications.
 
-const KEPT = "bridle-hub-1";
-const FILES = ["./", "hub.css", "hub.js", "link.js", "markdown.js", "diff.js", "conversation.js", "questions.js", "icon.svg", "manifest.webmanifest"];
+const KEPT = "bridle-hub-2";
+const FILES = ["./", "hub.css", "hub.js", "asking.js", "dialogs.js", "home.js", "seal.js", "session.js", "stream.js", "tasks.js", "view.js", "link.js", "markdown.js", "diff.js", "conversation.js", "questions.js", "icon.svg", "manifest.webmanifest"];
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
@@ -25,4 +25,23 @@ self.addEventListener("fetch", (event) => {
       })
       .catch(() => caches.match(event.request, { ignoreSearch: true })),
   );
+});
+
+self.addEventListener("push", (event) => {
+  const said = event.data ? event.data.json() : {};
+  const text = said.text ?? "A session is waiting for your answer.";
+  const shown = self.registration.showNotification(said.title ?? "bridle hub", { body: text, icon: "icon.svg", badge: "icon.svg", tag: said.tag ?? "question", data: { session: said.session ?? "" } });
+  event.waitUntil(shown);
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const place = `./#${event.notification.data?.session ? `s/${event.notification.data.session}` : ""}`;
+  const open = self.clients.matchAll({ type: "window", includeUncontrolled: true }).then(async (pages) => {
+    const page = pages[0];
+    if (!page) return self.clients.openWindow(place);
+    await page.navigate(new URL(place, self.registration.scope)).catch(() => null);
+    return page.focus();
+  });
+  event.waitUntil(open);
 });

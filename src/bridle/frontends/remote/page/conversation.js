@@ -122,36 +122,39 @@ export class Conversation {
   #user(frame) {
     const content = frame.message?.content;
     const agent = Boolean(frame.parent_tool_use_id);
+    const parent = frame.parent_tool_use_id ?? "";
     if (typeof content === "string") {
       const said = /^<local-command-stdout>([\s\S]*)<\/local-command-stdout>$/.exec(content);
       const kind = said || frame.isSynthetic ? "note" : "prompt";
-      this.items.set(frame.uuid, { kind, agent, text: said ? said[1] : content });
+      this.items.set(frame.uuid, { kind, agent, parent, text: said ? said[1] : content });
       return;
     }
     const texts = [];
+    const images = imagesOf(content);
     for (const block of Array.isArray(content) ? content : []) {
       if (block?.type === "tool_result") this.#settle(block);
       else if (block?.type === "text") texts.push(block.text);
-      else if (block?.type === "image") texts.push("(a picture)");
+      else if (block?.type === "image" && !imagesOf([block]).length) texts.push("(a picture)");
       else if (block?.type === "document") texts.push("(a document)");
     }
     const kind = frame.isSynthetic ? "note" : "prompt";
-    if (texts.length) this.items.set(frame.uuid, { kind, agent, text: texts.join("\n") });
+    if (texts.length || images.length) this.items.set(frame.uuid, { kind, agent, parent, text: texts.join("\n"), ...(images.length && { images }) });
   }
 
   #assistant(frame) {
     const agent = Boolean(frame.parent_tool_use_id);
+    const parent = frame.parent_tool_use_id ?? "";
     if (!agent) this.partial = "";
     const blocks = Array.isArray(frame.message?.content) ? frame.message.content : [];
     blocks.forEach((block, index) => {
       const key = `${frame.uuid}:${index}`;
       if (block?.type === "text" && block.text) {
         const kind = frame.is_api_error_message ? "note" : "text";
-        this.items.set(key, { kind, agent, bad: kind === "note", text: block.text, of: frame.uuid });
+        this.items.set(key, { kind, agent, parent, bad: kind === "note", text: block.text, of: frame.uuid });
       } else if (block?.type === "thinking" && block.thinking) {
-        this.items.set(key, { kind: "thinking", agent, text: block.thinking, of: frame.uuid });
+        this.items.set(key, { kind: "thinking", agent, parent, text: block.thinking, of: frame.uuid });
       } else if (block?.type === "tool_use") {
-        this.items.set(`call:${block.id}`, { kind: "call", agent, name: block.name, input: block.input, result: null, failed: false, of: frame.uuid });
+        this.items.set(`call:${block.id}`, { kind: "call", agent, parent, name: block.name, input: block.input, result: null, failed: false, of: frame.uuid });
       }
     });
   }
@@ -159,7 +162,7 @@ export class Conversation {
   #settle(block) {
     const call = this.items.get(`call:${block.tool_use_id}`);
     if (!call) return;
-    this.items.set(`call:${block.tool_use_id}`, { ...call, result: plain(block.content), failed: block.is_error === true });
+    this.items.set(`call:${block.tool_use_id}`, { ...call, result: plain(block.content), failed: block.is_error === true, images: imagesOf(block.content) });
   }
 
   #stream(event) {
@@ -211,6 +214,14 @@ export class Conversation {
   }
 }
 
+/** The pictures of a message that a page can show: their type and their data in base64. */
+export function imagesOf(content) {
+  const blocks = Array.isArray(content) ? content : [];
+  return blocks
+    .filter((each) => each?.type === "image" && each.source?.type === "base64" && /^image\/(png|jpeg|gif|webp)$/.test(each.source.media_type) && /^[A-Za-z0-9+/=\s]+$/.test(each.source.data))
+    .map((each) => ({ type: each.source.media_type, data: each.source.data }));
+}
+
 /** What a result says, without pictures. */
 export function plain(content) {
   if (typeof content === "string") return content;
@@ -220,7 +231,7 @@ export function plain(content) {
 
 /** The input of a call on one line, for its folded form. */
 export function briefly(name, input) {
-  const first = input?.command ?? input?.file_path ?? input?.path ?? input?.pattern ?? input?.url ?? input?.description ?? "";
+  const first = input?.command ?? input?.file_path ?? input?.path ?? input?.pattern ?? input?.url ?? input?.query ?? input?.subject ?? input?.description ?? input?.taskId ?? "";
   const text = clean(typeof first === "string" ? first : JSON.stringify(first)).split("\n", 1)[0];
   return `${clean(name)} ${text.length > 100 ? `${text.slice(0, 100)}…` : text}`.trim();
 }
