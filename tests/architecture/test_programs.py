@@ -36,7 +36,8 @@ _START_PROGRAMS = frozenset({
     "hooks/program.py", "host/browser.py",
     "host/git/repository.py", "host/git/commands.py", "host/jobs/program.py", "host/jobs/launcher.py",
     "host/kernel_features.py", "host/lsp/connection.py", "host/process.py", "host/reaper.py",
-    "host/sandbox/inside/launch.py", "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py",
+    "host/sandbox/inside/launch.py", "host/sandbox/linux.py", "host/scripts/child.py",
+    "host/trees/listing.py", "host/wall/probe.py",
     "mcp/transports/stdio.py",
 })  # fmt: skip
 """Every module that starts processes; one that is new here uses host/programs.py for programs of ours."""

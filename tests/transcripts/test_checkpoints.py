@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bridle.host.paths import project_dir
 from bridle.transcripts import resume, store
-from bridle.transcripts.backups import MOST_BYTES
-from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
-from bridle.transcripts.file_history import open_checkpoints
+from bridle.transcripts.files.backups import MOST_BYTES
+from bridle.transcripts.files.checkpoints import CheckpointContext, FileCheckpoints
+from bridle.transcripts.files.file_history import open_checkpoints
 from bridle.transcripts.reader import load
 from bridle.transcripts.session import Session
 from bridle.types.errors import SessionError

@@ -8,8 +8,8 @@ import pytest
 
 from bridle.host.paths import project_dir
 from bridle.transcripts import listing, management, resume, store
-from bridle.transcripts.checkpoints import CheckpointContext
-from bridle.transcripts.file_history import open_checkpoints
+from bridle.transcripts.files.checkpoints import CheckpointContext
+from bridle.transcripts.files.file_history import open_checkpoints
 from bridle.transcripts.session import Session
 from bridle.types.block import result_block
 from bridle.types.errors import SessionError

@@ -256,6 +256,7 @@ SUBCOMMANDS: dict[str, str] = {
     "remote-control": "Start and control sessions of this folder from a browser",
     "replay": "Run a recorded prompt again without a model",
     "respawn": "Restart a background session that has ended",
+    "rewind": "Put a conversation and its files back as they were at a prompt",
     "rm": "Remove a background session that has ended from the list",
     "schedules": "List and approve the scheduled prompts of this folder",
     "search": "Search every conversation on this machine",

@@ -294,9 +294,10 @@ CATALOG: tuple[Listing, ...] = (
         "Restore code, conversation or both",
         _HISTORY,
         "rewind",
-        "[number] [both|conversation|code|summary|summary-after]",
+        "[number] [both|conversation|code|summary|summary-after] [force] | branches | branch <number>",
         ("checkpoint", "undo"),
     ),
+    Listing("redo", "Take the newest rewind back", _HISTORY, "redo", "[force]"),
     Listing(
         "sandbox",
         "Configure the sandbox",

@@ -1,20 +1,25 @@
 """Commands about the past: side questions, recap, recall and rewind."""
 
 import asyncio
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
 from bridle.commands.context import CommandContext
 from bridle.commands.side_questions import ask_aside
 from bridle.engine.compaction.compact import CompactionFailed, compact
+from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.features.memory.search import recall as find_words
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.services.checkpoints import Rewound
 from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.transcripts.branches import Branch
 
 Restore = Literal["both", "conversation", "code", "summary", "summary-after"]
 """What a rewind restores.
@@ -22,9 +27,13 @@ Restore = Literal["both", "conversation", "code", "summary", "summary-after"]
 `summary` keeps all from the prompt on and sums up what came before it; `summary-after` does the opposite.
 """
 
+GoBack = Literal["both", "conversation", "code"]
+
 _MOST_LISTED = 30
 _LONGEST_SHOWN = 100
-_USAGE = f"/rewind <number> [{'|'.join(get_args(Restore))}]"
+_MOST_NAMED = 5
+_USAGE = f"/rewind <number> [{'|'.join(get_args(Restore))}] [force]"
+_FORCE = "force"
 _RECAP = "Summarize in one line the topic and state of this conversation."
 
 
@@ -98,12 +107,93 @@ async def rewind(arguments: str, context: CommandContext) -> CommandResult:
         rows = [f"{point.number}  {point.text}" for point in points[:_MOST_LISTED]]
         usage = f"\nRewind with {_USAGE}." if rows else ""
         return Shows(view="rewind", text="\n".join(rows) + usage if rows else "Nothing to rewind to.")
-    number, _, wish = arguments.partition(" ")
-    what = next((each for each in get_args(Restore) if each == (wish.strip() or "both")), None)
-    point = next((each for each in points if str(each.number) == number), None)
+    words = arguments.split()
+    if words[0] == "branches":
+        return Says(await list_branches(context))
+    if words[0] == "branch":
+        return Says(await take_branch(words[1] if len(words) > 1 else "", context))
+    force = words[-1] == _FORCE
+    wish = " ".join(words[1:-1] if force else words[1:])
+    what = next((each for each in get_args(Restore) if each == (wish or "both")), None)
+    point = next((each for each in points if str(each.number) == words[0]), None)
     if point is None or what is None:
-        raise UsageError(f"Use {_USAGE}; /rewind lists the numbers.")
-    return Says(await rewind_to(point.uuid, what, context))
+        raise UsageError(f"Use {_USAGE}; /rewind lists the numbers, /rewind branches other branches.")
+    return Says(await rewind_to(point.uuid, what, context, force=force))
+
+
+async def redo(arguments: str, context: CommandContext) -> CommandResult:
+    """Take the newest rewind back: conversation and files as they were before it."""
+    if arguments not in ("", _FORCE):
+        raise UsageError("Use /redo [force].")
+    return Says(await redo_newest(context.session, context.runtime, force=arguments == _FORCE))
+
+
+async def redo_newest(session: Session, runtime: Runtime, *, force: bool = False) -> str:
+    """Take the newest rewind back, and say what was done.
+
+    Raises:
+        SessionError: there is none, or others have changed files since.
+    """
+    checkpoints = runtime.records.checkpoints
+    if checkpoints is None:
+        raise SessionError("Nothing is kept for /redo. /rewind branches lists other branches.")
+    done = await checkpoints.redo(force=force)
+    said = [_told(done.files)] if done.files.files_changed or done.leaf is None else []
+    if done.leaf is not None:
+        await _continue_from(done.leaf, session, runtime)
+        said.append("The conversation continues where it was.")
+    return " ".join(said)
+
+
+async def list_branches(context: CommandContext) -> str:
+    """The branches that the conversation has besides this one, a line each."""
+    found = await _branches(context)
+    rows = [
+        f"{number}  {each.timestamp[:16].replace('T', ' ')}  {each.prompts} prompts  {each.prompt}"
+        for number, each in enumerate(found[:_MOST_LISTED], 1)
+    ]
+    return (
+        "\n".join((*rows, "Continue one with /rewind branch <number>.")) if rows else "There is one branch."
+    )
+
+
+async def take_branch(number: str, context: CommandContext) -> str:
+    """Continue with another branch; files stay.
+
+    Raises:
+        UsageError: there is no such branch.
+    """
+    found = await _branches(context)
+    if not number.isdecimal() or not 1 <= int(number) <= len(found):
+        raise UsageError("Use /rewind branch <number>; /rewind branches lists them.")
+    await _continue_from(found[int(number) - 1].leaf, context.session, context.runtime)
+    return "The conversation continues with that branch. Files are as they were."
+
+
+async def _branches(context: CommandContext) -> "list[Branch]":
+    from bridle.transcripts.branches import branches
+
+    path = context.runtime.records.transcript
+    context.session.flush()
+    try:
+        return [] if path is None else await asyncio.to_thread(branches, path, context.session.entries)
+    except OSError as error:
+        raise SessionError(f"The transcript cannot be read: {error.strerror}.") from error
+
+
+async def _continue_from(leaf: str, session: Session, runtime: Runtime) -> None:
+    from bridle.transcripts.reader import load_before
+
+    path = runtime.records.transcript
+    session.flush()
+    try:
+        entries = [] if path is None else await asyncio.to_thread(load_before, path, leaf)
+    except OSError as error:
+        raise SessionError(f"The transcript cannot be read: {error.strerror}.") from error
+    if not entries:
+        raise SessionError("That part of the conversation is not in the transcript any more.")
+    session.go_back(entries)
+    session.swap(measured=None)
 
 
 def rewind_points(context: CommandContext) -> tuple[RewindPoint, ...]:
@@ -138,40 +228,76 @@ async def preview_rewind(uuid: str, context: CommandContext) -> Rewound | None:
     return None if checkpoints is None else await checkpoints.rewind(uuid, dry_run=True)
 
 
-async def rewind_to(uuid: str, what: Restore, context: CommandContext, *, focus: str = "") -> str:
+async def rewind_to(
+    uuid: str, what: Restore, context: CommandContext, *, focus: str = "", force: bool = False
+) -> str:
     """Go back to before a prompt, and say what was done; `focus` is what a summary should keep in mind.
 
+    Files and conversation go back together or not at all. `force` overwrites what others have changed since.
+
     Raises:
-        SessionError: there is no such prompt, it cannot be summed up, or nothing is known of the files.
+        SessionError: there is no such prompt, it cannot be summed up, nothing is known of the files, or
+            others have changed them since.
         UsageError: files are not kept in this session.
     """
-    entries = context.session.entries
-    at = next((index for index, entry in enumerate(entries) if entry["uuid"] == uuid), None)
-    if at is None:
-        raise SessionError("That message is no longer in this conversation.")
     if what == "summary":
+        _place_of(uuid, context.session)
         return await _sum_up(context, focus, keep_from=uuid)
     if what == "summary-after":
+        _place_of(uuid, context.session)
         return await _sum_up(context, focus, replace_from=uuid)
-    done: list[str] = []
-    if what in ("both", "code"):
-        done.append(await _rewind_files(uuid, context, needed=what == "code"))
-    if what in ("both", "conversation"):
-        context.session.go_back(entries[:at])
-        context.session.swap(measured=None)
-        done.append("Rewound the conversation.")
-    return " ".join(done)
+    done = await go_back(uuid, context.session, context.runtime, what=what, force=force)
+    said = [] if done is None else [_told(done)]
+    if what == "both" and done is None:
+        said.append("Files were not restored: this session has no file checkpoints.")
+    if what != "code":
+        said.append("Rewound the conversation.")
+    if context.runtime.records.checkpoints is not None:
+        said.append("Take it back with /redo.")
+    return " ".join(said)
 
 
-async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> str:
-    checkpoints = context.runtime.records.checkpoints
+async def go_back(
+    uuid: str, session: Session, runtime: Runtime, *, what: GoBack = "both", force: bool = False
+) -> Rewound | None:
+    """Put conversation and files back as they were at a prompt, together or not at all.
+
+    What was done to files; None where none are kept.
+
+    Raises:
+        SessionError: there is no such prompt, nothing is known of the files, or others have changed them.
+        UsageError: files alone are wanted and are not kept in this session.
+    """
+    at, leaf = _place_of(uuid, session), session.entries[-1]["uuid"]
+    checkpoints = runtime.records.checkpoints
+    done: Rewound | None = None
     if checkpoints is None:
-        if needed:
+        if what == "code":
             raise UsageError("File checkpoints are off: set fileCheckpointingEnabled to true.")
-        return "Files were not restored: this session has no file checkpoints."
-    done = await checkpoints.rewind(uuid)
-    links = len(done.skipped_links)
+    elif what == "conversation":
+        await checkpoints.leave_branch(uuid, leaf)
+    else:
+        done = await checkpoints.rewind(uuid, leaf=leaf if what == "both" else None, force=force)
+    if what != "code":
+        session.go_back(session.entries[:at])
+        session.swap(measured=None)
+    return done
+
+
+def _place_of(uuid: str, session: Session) -> int:
+    at = next((index for index, entry in enumerate(session.entries) if entry["uuid"] == uuid), None)
+    if at is None:
+        raise SessionError("That message is no longer in this conversation.")
+    return at
+
+
+def _told(done: Rewound) -> str:
+    links, lost = len(done.skipped_links), done.unkept
     skipped = f" Left {links} {'link' if links == 1 else 'links'} alone." if links else ""
+    if lost:
+        shown = ", ".join(lost[:_MOST_NAMED])
+        more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+        skipped += f" Not restored, because no copy was kept: {shown}{more}."
     files = len(done.files_changed)
     return f"Restored {files:,} {'file' if files == 1 else 'files'}.{skipped}"
 

@@ -72,6 +72,8 @@ async def _try_to_work(turn: Turn) -> Ending:
         ending = settle_fault(turn, error)
         await fire_stop_failure(turn, error.kind, ending.text)
         return ending
+    finally:
+        await turn.runtime.records.end_prompt()
 
 
 async def _take_up(turn: Turn) -> Ending | None:

@@ -218,6 +218,11 @@ class Records(Struct, frozen=True, kw_only=True):
         if self.checkpoints is not None:
             await self.checkpoints.begin(uuid)
 
+    async def end_prompt(self) -> None:
+        """The turn has ended: what changes from now on was changed by others."""
+        if self.checkpoints is not None:
+            await self.checkpoints.end()
+
     def without_checkpoints(self) -> "Records":
         """These records for work that changes no files."""
         return msgspec.structs.replace(self, checkpoints=None)

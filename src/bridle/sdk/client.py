@@ -130,6 +130,37 @@ class Client:
         """
         await self._session().request("set_model", model=model)
 
+    async def rewind(self, user_message_id: str, *, force: bool = False) -> dict[str, Any]:
+        """Put conversation and files back as they were at a prompt.
+
+        Needs `Options.enable_file_checkpointing`.
+
+        Args:
+            user_message_id: the uuid of the prompt.
+            force: overwrite files that other programs have changed since.
+
+        Returns:
+            The files that were changed, with counts of lines.
+
+        Raises:
+            ClaudeSDKError: checkpointing is off, the prompt is unknown, or others have changed files since;
+                then nothing was changed.
+        """
+        return await self._session().request(
+            "rewind_files", user_message_id=user_message_id, conversation=True, force=force
+        )
+
+    async def redo(self, *, force: bool = False) -> None:
+        """Take the newest rewind back, until another prompt is sent.
+
+        Args:
+            force: overwrite files that other programs have changed since.
+
+        Raises:
+            ClaudeSDKError: there is none, or others have changed files since.
+        """
+        await self._session().request("redo", force=force)
+
     async def rewind_files(self, user_message_id: str, *, dry_run: bool = False) -> dict[str, Any]:
         """Restore files to how they were at a prompt; needs `Options.enable_file_checkpointing`.
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bridle.context.summary import SummaryTexts
     from bridle.session.parts.packages import Packages
     from bridle.tools.deferred_toolbox import DeferredToolbox
-    from bridle.transcripts.checkpoints import FileCheckpoints
+    from bridle.transcripts.files.checkpoints import FileCheckpoints
 
 
 class Parts(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
-    from bridle.transcripts.checkpoints import FileCheckpoints
+    from bridle.transcripts.files.checkpoints import FileCheckpoints
 
 
 def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
@@ -129,8 +129,8 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
     setup, session, workspace = base.setup, base.session, base.workspace
     if not choices.keeps_files(setup.config, setup.env, interactive=setup.options.interactive):
         return None
-    from bridle.transcripts.checkpoints import CheckpointContext
-    from bridle.transcripts.file_history import open_checkpoints
+    from bridle.transcripts.files.checkpoints import CheckpointContext
+    from bridle.transcripts.files.file_history import open_checkpoints
 
     around = CheckpointContext(
         note=session.note,
@@ -139,6 +139,8 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
         env=setup.env,
         cwd=os.path.realpath(session.cwd),
         call=session.newest_call,
+        whole=True,
+        say=base.warn,
     )
     kept_nowhere = setup.options.no_session_persistence
     return open_checkpoints(session, around, env=setup.env, storage=base.storage if kept_nowhere else None)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from bridle.host.files import write_new
-from bridle.transcripts.file_history import remove_copies
+from bridle.transcripts.files.file_history import remove_copies
 from bridle.transcripts.line import encode_line, is_uuid, timestamp
 from bridle.transcripts.listing import locate, read_info
 from bridle.transcripts.reader import load

@@ -76,8 +76,30 @@ _AUDIT = Subcommand(
     details="Sessions keep these records if bridleAudit.enabled is set. See bridle docs audit.",
 )  # fmt: skip
 
+_REWIND = Subcommand(
+    "rewind",
+    SUBCOMMANDS["rewind"],
+    "history.rewind:run_rewind",
+    arguments=(Argument("number", "a prompt, 1 is the newest; without one they are listed", "optional"),),
+    options=(
+        option("--session", value="id", help="a session (default: the newest of this folder)"),
+        switch("--files", help="only files"),
+        switch("--conversation", help="only the conversation"),
+        switch("--dry-run", help="show what would change"),
+        switch("--force", help="overwrite what other programs have changed since"),
+        switch("--redo", help="take the newest rewind back"),
+        switch("--branches", help="list the branches of the conversation"),
+        option("--branch", value="n", help="continue with this branch"),
+    ),
+    details="""\
+Files are those of the working folders that anything in the session changed: tools, shell commands, agents,
+hooks. Nothing is changed if another program has changed one of them since. See bridle docs rewind.""",
+    examples=("bridle rewind", "bridle rewind 2 --dry-run", "bridle rewind 2", "bridle rewind --redo"),
+)
+
 SESSIONS = (
     _AUDIT,
+    _REWIND,
     Subcommand(
         "acp",
         SUBCOMMANDS["acp"],

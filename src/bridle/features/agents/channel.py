@@ -27,7 +27,7 @@ from bridle.types.hooks.outcome import (
     StartSource,
 )
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
-from bridle.types.services.checkpoints import Checkpoints, Rewound
+from bridle.types.services.checkpoints import Checkpoints, Redone, Rewound
 from bridle.types.workspace import Workspace
 
 _STREAM = (TextDelta, ThinkingDelta, Streamed)
@@ -130,6 +130,7 @@ class SharedCheckpoints:
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints
+        self._ended: Callable[[], Awaitable[None]] | None = None
 
     async def before_change(self, path: str) -> None:
         await self._checkpoints.before_change(path)
@@ -138,10 +139,25 @@ class SharedCheckpoints:
         return await self._checkpoints.before_command()
 
     async def begin(self, prompt: str) -> None:
-        """Nothing to do: the prompt of an agent is not one of the user."""
+        """What changes while an agent works is its doing; its prompt is not one of the user."""
+        if self._ended is None:
+            self._ended = await self._checkpoints.before_command()
 
-    async def rewind(self, prompt: str, *, dry_run: bool = False) -> Rewound:
-        return await self._checkpoints.rewind(prompt, dry_run=dry_run)
+    async def end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            await ended()
+
+    async def rewind(
+        self, prompt: str, *, dry_run: bool = False, force: bool = False, leaf: str | None = None
+    ) -> Rewound:
+        return await self._checkpoints.rewind(prompt, dry_run=dry_run, force=force, leaf=leaf)
+
+    async def leave_branch(self, prompt: str, leaf: str) -> None:
+        await self._checkpoints.leave_branch(prompt, leaf)
+
+    async def redo(self, *, force: bool = False) -> Redone:
+        return await self._checkpoints.redo(force=force)
 
     async def close(self) -> None:
         """Nothing to do: the session closes them."""

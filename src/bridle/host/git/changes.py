@@ -1,7 +1,8 @@
 """Which files of a work tree differ from the last commit, and what they held there."""
 
-import os.path
-from collections.abc import Mapping, Sequence
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -10,6 +11,8 @@ from bridle.host.programs import find_program
 
 _MOST_LISTED = 512 * 1024
 _MOST_PATHS = 200
+_MOST_OTHERS = 64 * 1024 * 1024
+_MOST_OBJECTS = 512 * 1024 * 1024
 _PLAIN_FILES = ("100644", "100755")
 _NO_OBJECT = "0"
 _CONVERTING = ("filter", "eol", "working-tree-encoding", "ident")
@@ -47,6 +50,64 @@ async def standing(cwd: str, env: Mapping[str, str], *, seconds: float = 1.0) ->
     if printed is None or len(printed) > _MOST_LISTED:
         return None
     return _parse(os.fsdecode(printed), found.root)
+
+
+class TreeFiles(Struct, frozen=True, kw_only=True):
+    """What git knows of a work tree without opening a file."""
+
+    root: str
+    index: str
+    """The file with what it tracks."""
+    others: tuple[str, ...]
+    """Untracked and ignored files; a name that ends with a slash is a repository of its own."""
+    dirty: tuple[str, ...]
+    """Tracked files that are not as the index has them."""
+
+
+async def tree_files(cwd: str, env: Mapping[str, str], *, seconds: float = 20.0) -> TreeFiles | None:
+    """Which files of the work tree around `cwd` git could not bring back; None outside one."""
+    if (found := _open(cwd, env, seconds)) is None or (overrides := await _overrides(found)) is None:
+        return None
+    async with asyncio.TaskGroup() as group:
+        others = group.create_task(
+            repository._run(found, *overrides, "ls-files", "--others", "-z", most=_MOST_OTHERS)
+        )
+        dirty = group.create_task(
+            repository._run(found, *overrides, "diff-files", "--name-only", "-z", most=_MOST_OTHERS)
+        )
+        index = group.create_task(repository._run(found, "rev-parse", "--git-path", "index"))
+    printed = [task.result() for task in (others, dirty, index)]
+    if any(each is None or len(each) > _MOST_OTHERS for each in printed):
+        return None
+    lists = [
+        [os.path.join(found.root, name) for name in os.fsdecode(each or b"").split("\0") if name]
+        for each in printed[:2]
+    ]
+    place = os.path.join(found.root, os.fsdecode(printed[2] or b"").strip())
+    return TreeFiles(root=found.root, index=place, others=tuple(lists[0]), dirty=tuple(lists[1]))
+
+
+async def object_contents(
+    cwd: str, env: Mapping[str, str], objects: Sequence[str], *, seconds: float = 60.0
+) -> dict[str, bytes]:
+    """What git keeps under these names; those that are gone are left out."""
+    if (found := _open(cwd, env, seconds)) is None:
+        return {}
+    wanted = "".join(f"{name}\n" for name in dict.fromkeys(objects)).encode()
+    printed = await repository._run(found, "cat-file", "--batch", most=_MOST_OBJECTS, given=wanted)
+    return {} if printed is None else dict(_objects(printed))
+
+
+def _objects(printed: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    while (end := printed.find(b"\n", at)) >= 0:
+        name, _, rest = printed[at:end].decode().partition(" ")
+        kind, _, size = rest.partition(" ")
+        at = end + 1
+        if size.isdecimal():
+            if kind == "blob" and at + int(size) <= len(printed):
+                yield name, printed[at : at + int(size)]
+            at += int(size) + 1
 
 
 async def committed_contents(

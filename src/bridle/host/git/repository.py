@@ -175,7 +175,7 @@ async def _commits(git: _Git) -> tuple[str, ...]:
     return tuple(printable(line)[:_SUBJECT_CHARS] for line in _lines(printed or b"")[:_COMMITS])
 
 
-async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES) -> bytes | None:
+async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES, given: bytes = b"") -> bytes | None:
     """What a command prints, little more than `most` bytes; None when it fails or is too slow."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -184,13 +184,14 @@ async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES) -> bytes |
             *arguments,
             cwd=git.root,
             env=git.env,
-            stdin=DEVNULL,
+            stdin=PIPE if given else DEVNULL,
             stdout=PIPE,
             stderr=DEVNULL,
             start_new_session=True,
         )
     except OSError:
         return None
+    feeding = asyncio.create_task(_feed(process, given)) if given else None
     try:
         async with asyncio.timeout(git.seconds):
             printed = await _read(process, most)
@@ -200,7 +201,19 @@ async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES) -> bytes |
     except TimeoutError:
         return None
     finally:
+        if feeding is not None:
+            feeding.cancel()
         await _end(process)
+
+
+async def _feed(process: Process, given: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(given)
+        await process.stdin.drain()
+        process.stdin.close()
+    except (BrokenPipeError, ConnectionResetError):
+        return  # It ended early: what it printed says so.
 
 
 async def _read(process: Process, most: int) -> bytes:

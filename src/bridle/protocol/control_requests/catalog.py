@@ -30,6 +30,7 @@ _HANDLERS = {
     "set_cwd": steering.set_cwd,
     "seed_read_state": steering.seed_read_state,
     "rewind_files": steering.rewind_files,
+    "redo": steering.redo,
     "stop_task": steering.stop_task,
     "background_tasks": steering.background_tasks,
     "set_has_subscribers": steering.nothing,
@@ -97,6 +98,7 @@ _ORDERED = frozenset(
         "set_prompt_suggestions_paused",
         "seed_read_state",
         "rewind_files",
+        "redo",
         "mcp_set_servers",
         "set_mcp_permission_mode_override",
     }

@@ -13,6 +13,7 @@ from bridle.types.event import Noticed
 from bridle.types.hooks.environment import DirectoryAdded
 from bridle.types.model import Thinking
 from bridle.types.permission import MODES, Mode
+from bridle.types.services.checkpoints import Rewound
 from bridle.types.variables import is_on
 from bridle.types.workspace import FileState
 
@@ -167,7 +168,24 @@ async def rewind_files(dispatcher: ControlDispatcher, request: Mapping[str, Any]
     if checkpoints is None:
         raise UsageError("File rewinding is not enabled.")
     prompt = str(request.get("user_message_id") or "")
-    done = await checkpoints.rewind(prompt, dry_run=request.get("dry_run") is True)
+    dry_run, force = request.get("dry_run") is True, request.get("force") is True
+    if request.get("conversation") is True and not dry_run:
+        from bridle.commands.history import go_back  # Few hosts rewind conversations.
+
+        done = await go_back(prompt, dispatcher.session, dispatcher.runtime, force=force)
+        return _rewound(done or Rewound())
+    return _rewound(await checkpoints.rewind(prompt, dry_run=dry_run, force=force))
+
+
+async def redo(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    from bridle.commands.history import redo_newest
+
+    force = request.get("force") is True
+    said = await redo_newest(dispatcher.session, dispatcher.runtime, force=force)
+    return {"message": said}
+
+
+def _rewound(done: Rewound) -> Frame:
     answer: Frame = {
         "canRewind": done.can_rewind,
         "filesChanged": list(done.files_changed),
@@ -176,6 +194,10 @@ async def rewind_files(dispatcher: ControlDispatcher, request: Mapping[str, Any]
     }
     if done.skipped_links:
         answer["skippedLinks"] = len(done.skipped_links)
+    if done.unkept:
+        answer["notKept"] = list(done.unkept)
+    if done.foreign:
+        answer["changedByOthers"] = list(done.foreign)
     return answer
 
 

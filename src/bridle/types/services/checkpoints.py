@@ -15,6 +15,18 @@ class Rewound(Struct, frozen=True, kw_only=True):
     deletions: int = 0
     skipped_links: tuple[str, ...] = ()
     """Files that were left alone because their path leads elsewhere now."""
+    unkept: tuple[str, ...] = ()
+    """Files that were left alone because nothing is kept of what they held."""
+    foreign: tuple[str, ...] = ()
+    """Files that another program has changed since: without force nothing is changed because of them."""
+
+
+class Redone(Struct, frozen=True, kw_only=True):
+    """A rewind that was taken back."""
+
+    files: Rewound
+    leaf: str | None
+    """The last entry of the conversation before the rewind."""
 
 
 class Changes(Protocol):
@@ -36,11 +48,33 @@ class Checkpoints(Changes, Protocol):
         """A turn begins with the prompt whose entry has this uuid."""
         ...
 
-    async def rewind(self, prompt: str, *, dry_run: bool = False) -> Rewound:
+    async def end(self) -> None:
+        """The turn has ended: what changes from now on was changed by others."""
+        ...
+
+    async def rewind(
+        self, prompt: str, *, dry_run: bool = False, force: bool = False, leaf: str | None = None
+    ) -> Rewound:
         """Put files back as they were when this prompt came; the conversation stays as it is.
 
+        `leaf` is the entry that the conversation ends with, for `redo`; `force` overwrites what others have
+        changed since.
+
         Raises:
-            SessionError: nothing is known about this prompt.
+            SessionError: nothing is known about this prompt, others have changed files since, or they
+                cannot be written; then all files are as they were.
+        """
+        ...
+
+    async def leave_branch(self, prompt: str, leaf: str) -> None:
+        """The conversation alone goes back to this prompt; `redo` continues it from `leaf`."""
+        ...
+
+    async def redo(self, *, force: bool = False) -> Redone:
+        """Take the newest rewind back, until something else is done.
+
+        Raises:
+            SessionError: there is none, others have changed files since, or they cannot be written.
         """
         ...
 

@@ -218,6 +218,14 @@ class RewindView:
             (Span(f"  skipped, now a link: {one_line(path)}", style("warning")),)
             for path in change.skipped_links
         ]
+        rows += [
+            (Span(f"  changed by another program: {one_line(path)}", style("warning")),)
+            for path in change.foreign[:_MOST_FILES]
+        ]
+        rows += [
+            (Span(f"  no copy was kept: {one_line(path)}", style("warning")),)
+            for path in change.unkept[:_MOST_FILES]
+        ]
         return rows
 
 

@@ -18,7 +18,19 @@ MOST_BYTES = 10 * 1024 * 1024
 _MOST_TOTAL = 256 * 1024 * 1024
 _NAME_DIGITS = 32
 _USUAL_MODE = 0o644
-_TICK_NS = 50_000_000
+TICK_NS = 50_000_000
+_VERSION = "@v1"
+FOLDER, LINK, UNKEPT = f"folder{_VERSION}", f"link{_VERSION}", f"unkept{_VERSION}"
+"""Names for what needs no copy, or has none; other readers find no such copy and leave it alone."""
+_OBJECT = "git-"
+_PLACE = "place-"
+_CLONE = 0x40049409
+"""The request that shares the blocks of a file where the file system can (FICLONE)."""
+
+
+def object_name(object: str) -> str:
+    """The name of a copy that lies in a repository."""
+    return f"{_OBJECT}{object}{_VERSION}"
 
 
 class Backup(Struct, frozen=True, kw_only=True):
@@ -31,10 +43,31 @@ class Backup(Struct, frozen=True, kw_only=True):
     mode: int = _USUAL_MODE
     stamp: tuple[int, ...] | None = None
     """How the file lay on disk when it was copied, for this process alone."""
+    link: str | None = None
+    """Where it leads, where it is a link."""
+    size: int | None = None
+    """How large it was, where the copy lies elsewhere and may not be the same."""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.name == FOLDER
+
+    @property
+    def object(self) -> str | None:
+        """The object of git that holds it, where there is no copy."""
+        name = self.name or ""
+        return name[len(_OBJECT) : -len(_VERSION)] if name.startswith(_OBJECT) else None
+
+    @property
+    def is_lost(self) -> bool:
+        """There was something that was not kept."""
+        return self.name == UNKEPT
 
     def to_row(self, path: str) -> dict[str, Any]:
         row: dict[str, Any] = {"backupFileName": self.name, "version": self.version, "backupTime": self.time}
         row["realParentDir"] = os.path.dirname(path)
+        more = {"linkTarget": self.link, "size": self.size}
+        row |= {key: value for key, value in more.items() if value is not None}
         return row if self.mode == _USUAL_MODE else {**row, "mode": self.mode}
 
     @classmethod
@@ -43,11 +76,14 @@ class Backup(Struct, frozen=True, kw_only=True):
         match row:
             case {"backupFileName": None | str() as name, **rest} if name is None or _is_plain(name):
                 version, time, mode = rest.get("version"), rest.get("backupTime"), rest.get("mode")
+                link, size = rest.get("linkTarget"), rest.get("size")
                 return cls(
+                    link=link if isinstance(link, str) else None,
+                    size=size if isinstance(size, int) else None,
                     name=name,
                     version=version if isinstance(version, int) else 1,
                     time=time if isinstance(time, str) else "",
-                    mode=mode & 0o777 if isinstance(mode, int) else _USUAL_MODE,
+                    mode=mode & 0o7777 if isinstance(mode, int) else _USUAL_MODE,
                 )
             case _:
                 return None
@@ -84,7 +120,7 @@ def look(path: str, *, most: int = MOST_BYTES) -> Seen:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"Larger than {most} bytes", path)
     # What was written a moment ago can be written again and keep its time: clocks of file systems tick.
-    settled = time.time_ns() - status.st_mtime_ns > _TICK_NS
+    settled = time.time_ns() - status.st_mtime_ns > TICK_NS
     return Seen(data=data, mode=stat.S_IMODE(status.st_mode), stamp=stamp_of(status) if settled else None)
 
 
@@ -139,15 +175,44 @@ class BackupFolder:
         self._total = self._kept() + len(data)
         return name
 
+    def keep_file(self, path: str, status: os.stat_result) -> str | None:
+        """Keep a large file without reading it: its blocks are shared, or else the file gets a second name.
+
+        None where neither can be done.
+        """
+        name = (
+            f"{_PLACE}{status.st_dev:x}-{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}{_VERSION}"
+        )
+        place = os.path.join(self.path, name)
+        if os.path.lexists(place):
+            return name
+        make_folders(self.path, private=True)
+        try:
+            if _cloned(path, place):
+                return name
+            os.link(path, place, follow_symlinks=False)
+        except OSError:
+            return None
+        return name
+
     def read(self, name: str) -> bytes:
         """A copy.
 
         Raises:
-            OSError: it is gone.
+            OSError: it is gone, or the file that it is a second name of was overwritten in place.
         """
+        if name.startswith(_PLACE):
+            self._require_same(name)
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(os.path.join(self.path, name), flags), "rb") as file:
             return file.read()
+
+    def _require_same(self, name: str) -> None:
+        _, _, mtime, size = name.removeprefix(_PLACE).removesuffix(_VERSION).split("-")
+        status = os.lstat(os.path.join(self.path, name))
+        shared = status.st_nlink > 1 or status.st_mode & 0o077
+        if status.st_size != int(size, 16) or (shared and status.st_mtime_ns != int(mtime, 16)):
+            raise OSError(errno.ESTALE, "It was overwritten in place", name)
 
     def adopt(self, name: str, other: "BackupFolder") -> None:
         """Take over a copy of another session; one that is gone there stays gone."""
@@ -183,3 +248,19 @@ class BackupFolder:
 def _is_plain(name: str) -> bool:
     """Whether a name from a transcript stays inside the folder."""
     return bool(name) and "/" not in name and "\0" not in name and name not in (".", "..")
+
+
+def _cloned(source: str, place: str) -> bool:
+    """Whether a file shares the blocks of another now; nothing is left where it can't."""
+    import fcntl
+
+    with open(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as old:
+        made = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.ioctl(made, _CLONE, old.fileno())
+        except OSError:
+            os.unlink(place)
+            return False
+        finally:
+            os.close(made)
+    return True

@@ -4,9 +4,16 @@ import os
 from collections.abc import Mapping
 
 from bridle.host.paths import config_home
-from bridle.transcripts.backups import Backup, BackupFolder
-from bridle.transcripts.checkpoint_entries import Snapshots, read_snapshots, snapshot_row
-from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
+from bridle.transcripts.files.backups import Backup, BackupFolder
+from bridle.transcripts.files.checkpoint_entries import (
+    NOTHING_EARLIER,
+    EarlierState,
+    Snapshots,
+    read_earlier,
+    read_snapshots,
+    snapshot_row,
+)
+from bridle.transcripts.files.checkpoints import CheckpointContext, FileCheckpoints
 from bridle.transcripts.line import timestamp
 from bridle.transcripts.origins import forked_from, origin_of
 from bridle.transcripts.session import Session
@@ -21,13 +28,15 @@ def open_checkpoints(
     folder = BackupFolder(
         _folder(session.id, env) if storage is None else os.path.join(storage, "file-history")
     )
-    known = _read(transcript_path(session.id, session.cwd, env), session.cwd)
+    path = transcript_path(session.id, session.cwd, env)
+    known = _read(path, session.cwd)
     origin = origin_of(session.entries)
     if not known and origin is not None:
         known = _taken_over(session, origin, folder, env)
         for prompt, backups in known.items():
             around.note(snapshot_row(prompt, backups, timestamp(around.clock()), cwd=around.cwd))
-    return FileCheckpoints(folder, around, known=known, ephemeral=storage is not None)
+    before = _earlier(path, session.cwd) if known else NOTHING_EARLIER
+    return FileCheckpoints(folder, around, known=known, ephemeral=storage is not None, before=before)
 
 
 def remove_copies(session_id: str, env: Mapping[str, str]) -> None:
@@ -44,6 +53,13 @@ def _read(path: str, cwd: str) -> Snapshots:
         return read_snapshots(path, cwd)
     except OSError:
         return {}
+
+
+def _earlier(path: str, cwd: str) -> EarlierState:
+    try:
+        return read_earlier(path, cwd)
+    except OSError:
+        return NOTHING_EARLIER
 
 
 def _taken_over(session: Session, origin: str, folder: BackupFolder, env: Mapping[str, str]) -> Snapshots:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from bridle.host.git.changes import Committed, WorkTreeState, committed_contents, standing
-from bridle.transcripts.backups import Seen, look, stamp_at
+from bridle.transcripts.files.backups import Seen, look, stamp_at
 
 _MOST_FILES = 200
 _MOST_BYTES = 1024 * 1024

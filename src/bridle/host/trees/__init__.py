@@ -1,0 +1,1 @@
+"""Folders as trees: how they stand, and what changes in them."""

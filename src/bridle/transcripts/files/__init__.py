@@ -1,0 +1,1 @@
+"""What files held at each prompt of a conversation."""
