@@ -11,7 +11,7 @@ LAYERS = (
     {"session"},
     {"protocol"},
     {"frontends"},
-    {"cli", "sdk"},
+    {"cli", "sdk", "fleet"},
     {"__main__", "__init__"},
 )
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}

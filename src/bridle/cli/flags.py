@@ -232,6 +232,7 @@ SUBCOMMANDS: dict[str, str] = {
     "demo": "Watch bridle fix a small project, without a key or a network",
     "docs": "Read and search the documentation",
     "doctor": "Check the installation, the settings and the security of this machine",
+    "eval": "Run a suite of tasks over a matrix, with pass rates and differences",
     "fleet": "Run many tasks at once, on this machine or on a Ray cluster",
     "gateway": "Serve models to a team: keys in one place, budgets and rules per user",
     "help": "Show help for a command",

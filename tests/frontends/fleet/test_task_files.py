@@ -77,6 +77,8 @@ def test_a_folder_holds_a_task_in_each_file_and_folder(tmp_path: Path):
         ('{"prompt": "x", "repository": "ext::sh -c evil"}', "does not exist"),
         ('{"prompt": "x", "secrets": ["a b"]}', "the name of a variable, not its value"),
         ("{", "not JSON"),
+        ('{"prompt": "x", "program": "/usr/bin/other"}', "unknown field 'program'"),
+        ('{"prompt": "x", "settings": "{}"}', "unknown field 'settings'"),
     ],
 )  # fmt: skip
 def test_a_task_that_cannot_be_run_is_refused_with_its_line(tmp_path: Path, row: str, said: str):
@@ -115,7 +117,6 @@ def test_a_link_does_not_lead_out_of_the_folder_of_the_tasks(tmp_path: Path):
     [
         ({"mode": "bypassPermissions"}, "wider than acceptEdits"),
         ({"secrets": ("TOKEN",)}, "add --secret TOKEN"),
-        ({"program": "/usr/bin/other"}, "only bridle eval"),
     ],
 )
 def test_a_task_cannot_have_more_than_the_run_allows(fields: dict[str, Any], said: str):

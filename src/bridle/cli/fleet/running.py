@@ -53,20 +53,27 @@ def resume_fleet(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return asyncio.run(_drive(store, env, as_json=given.on("json")))
 
 
-def run_tasks(tasks: Sequence[Task], options: RunOptions, env: Mapping[str, str], *, as_json: bool) -> int:
+def run_tasks(
+    tasks: Sequence[Task],
+    options: RunOptions,
+    env: Mapping[str, str],
+    *,
+    as_json: bool,
+    quiet: bool = False,
+) -> int:
     """Write down a run and drive it to its end."""
 
     async def work() -> int:
         store = await create_run(tasks, options, env)
-        if not as_json:
+        if not (as_json or quiet):
             count = f"{len(tasks)} tasks on {options.on}"
             tell(f"run {store.id}: {count}. Watch it with: bridle fleet show {store.id}")
-        return await _drive(store, env, as_json=as_json)
+        return await _drive(store, env, as_json=as_json, quiet=quiet)
 
     return asyncio.run(work())
 
 
-async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool) -> int:
+async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool, quiet: bool = False) -> int:
     """Drive a run; a signal stops it in order, and it can be resumed."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -74,18 +81,20 @@ async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool) -> i
         loop.add_signal_handler(number, stopped.set)
     # Ray prints news of its nodes.
     with libraries_on_stderr():
-        await _follow(store, env, stopped, as_json=as_json)
+        await _follow(store, env, stopped, as_json=as_json, quiet=quiet)
     row = store.row()
-    if not as_json:
+    if not (as_json or quiet):
         tell(*closing_line(row))
     if stopped.is_set():
         return 130
     return 0 if row.counts.get("done", 0) == row.total else 1
 
 
-async def _follow(store: RunStore, env: Mapping[str, str], stopped: asyncio.Event, *, as_json: bool) -> None:
+async def _follow(
+    store: RunStore, env: Mapping[str, str], stopped: asyncio.Event, *, as_json: bool, quiet: bool
+) -> None:
     async with driving(store, env) as driver:
-        printing = asyncio.create_task(_print(driver.results(), as_json=as_json))
+        printing = asyncio.create_task(_print(driver.results(), as_json=as_json, quiet=quiet))
         stopping = asyncio.create_task(stopped.wait())
         await asyncio.wait((printing, stopping), return_when=asyncio.FIRST_COMPLETED)
         if not printing.done():
@@ -97,12 +106,12 @@ async def _follow(store: RunStore, env: Mapping[str, str], stopped: asyncio.Even
             printing.result()
 
 
-async def _print(found: AsyncGenerator[Result], *, as_json: bool) -> None:
+async def _print(found: AsyncGenerator[Result], *, as_json: bool, quiet: bool) -> None:
     try:
         async for result in found:
             if as_json:
                 say(msgspec.json.encode(result).decode() + "\n")
-            else:
+            elif not quiet:
                 tell(result_line(result))
     finally:
         await found.aclose()

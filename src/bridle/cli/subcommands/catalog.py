@@ -2,7 +2,7 @@
 
 from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.extending import EXTENDING
-from bridle.cli.subcommands.fleet import FLEET
+from bridle.cli.subcommands.fleet import EVAL, FLEET
 from bridle.cli.subcommands.fleet import WORKER as FLEET_WORKER
 from bridle.cli.subcommands.hub import HUB
 from bridle.cli.subcommands.installation import INSTALLATION
@@ -159,6 +159,7 @@ ROOT = Subcommand(
         sorted(
             (
                 *_OWN,
+                EVAL,
                 FLEET,
                 FLEET_WORKER,
                 HUB,

@@ -118,6 +118,33 @@ FLEET = _group((
         arguments=(Argument("run", "the id of a run", "some"),),
     ),
 ))  # fmt: skip
+EVAL = Subcommand(
+    "eval",
+    SUBCOMMANDS["eval"],
+    "fleet.evaluation:run_eval",
+    arguments=(Argument("suite", "a file or folder of tasks", "optional", completes="file"),),
+    options=_options(
+        repeated(
+            "--matrix", value="axis=a,b", help="try model, prompt, settings, bridle or mode with each value"
+        ),
+        number("--repeats", value="count", help="how often each task is tried in each cell (1)", most=1_000),
+        option("--format", value="format", help="bridle, swe-bench, terminal-bench or plugin-eval (bridle)"),
+        option("--repositories", value="address", help="where repositories of SWE-bench are, with {repo}"),
+        option("--test-command", value="command", help="runs tests of SWE-bench, with {tests}"),
+        option("--prompt", value="text", help="the prompt of tasks without one, or @file"),
+        repeated("--label", value="name=value", help="only tasks with this label"),
+        number("--limit", value="count", help="only the first tasks"),
+        option("--show", value="run", help="show what an evaluation came to that ran before"),
+    ),
+    details="""\
+Runs tasks with checks over a matrix, as a fleet, and prints pass rates with 95 % intervals and paired
+differences to the first cell. See `bridle docs fleet`.""",
+    examples=(
+        "bridle eval examples/eval-offline --model offline",
+        "bridle eval suite.jsonl --matrix model=sonnet,haiku --repeats 3 --budget 20",
+        "bridle eval swe.jsonl --format swe-bench --repositories /mirrors/{repo}.git",
+    ),
+)
 WORKER = Subcommand(
     "--fleet-worker",
     "Run the attempts of a fleet (used internally)",

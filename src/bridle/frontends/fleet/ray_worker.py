@@ -15,6 +15,7 @@ from bridle.frontends.fleet.artifacts import digest_of, is_remote, open_artifact
 from bridle.frontends.fleet.attempt import WorkerContext, run_attempt
 from bridle.frontends.fleet.records import Assignment, Progress, Result
 from bridle.frontends.fleet.sources import place
+from bridle.frontends.fleet.store import work_folder
 from bridle.frontends.fleet.worker import cancelled
 from bridle.types.budget import Budgets, Charge, Payer, Scope
 from bridle.types.errors import OverBudget
@@ -46,7 +47,7 @@ class RayWorker:
     """An actor; its methods take and give bytes, so that every version of Ray can carry them."""
 
     def __init__(self, folder: str, store: str, coordinator: Any) -> None:
-        self._folder = folder or _work_folder()
+        self._folder = folder or work_folder(os.environ)
         self._store = store
         self._coordinator = coordinator
         self._running: asyncio.Task[Result] | None = None
@@ -172,9 +173,3 @@ class RayLedger:
             return ray.get(answer, timeout=_ANSWER_SECONDS)
         except ray.exceptions.RayError as error:
             raise OverBudget("The ledger of the run does not answer.", kind="billing_error") from error
-
-
-def _work_folder() -> str:
-    from bridle.frontends.fleet.run import work_folder
-
-    return work_folder(os.environ)

@@ -78,6 +78,8 @@ class Task(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     """Words to find and group tasks by."""
     script: tuple[Mapping[str, Any], ...] = ()
     """Answers of the scripted model, for evaluations without a service."""
+    settings: str = ""
+    """Settings of an evaluation's cell, as JSON; task files cannot have any."""
     program: str = ""
     """Another bridle program that runs the session, to compare versions."""
 

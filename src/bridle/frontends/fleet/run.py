@@ -13,7 +13,7 @@ from bridle.frontends.fleet.drive import Driver
 from bridle.frontends.fleet.executor import Executor
 from bridle.frontends.fleet.local import LocalExecutor
 from bridle.frontends.fleet.records import RunOptions, Task
-from bridle.frontends.fleet.store import RunStore, new_run_id, runs_folder
+from bridle.frontends.fleet.store import RunStore, new_run_id, runs_folder, work_folder
 from bridle.frontends.fleet.task_files import narrowed
 from bridle.types.errors import UsageError
 
@@ -55,12 +55,6 @@ async def driving(store: RunStore, env: Mapping[str, str]) -> AsyncGenerator[Dri
         yield Driver(store, executor, options)
     finally:
         store.release()
-
-
-def work_folder(env: Mapping[str, str]) -> str:
-    """Where work folders and copies of repositories are on this machine."""
-    cache = env.get("XDG_CACHE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".cache")
-    return env.get("BRIDLE_FLEET_WORK") or os.path.join(cache, "bridle", "fleet")
 
 
 async def open_executor(options: RunOptions, env: Mapping[str, str], store: RunStore) -> Executor:

@@ -149,6 +149,7 @@ def _settings(work: Assignment) -> str:
     """The settings of the run with the sandbox, which tasks cannot turn off."""
     run = work.options
     settings: dict[str, Any] = msgspec.json.decode(run.settings) if run.settings else {}
+    settings |= msgspec.json.decode(work.task.settings) if work.task.settings else {}
     if run.sandbox:
         network = {"allowedDomains": list(run.network)} if run.network else {}
         given: dict[str, Any] = settings.get("sandbox") or {}

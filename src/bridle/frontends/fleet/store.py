@@ -110,6 +110,12 @@ def runs_folder(env: Mapping[str, str]) -> str:
     return env.get("BRIDLE_FLEET_DATA") or os.path.join(bridle_dir(env), "fleet")
 
 
+def work_folder(env: Mapping[str, str]) -> str:
+    """Where work folders and copies of repositories are on this machine."""
+    cache = env.get("XDG_CACHE_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".cache")
+    return env.get("BRIDLE_FLEET_WORK") or os.path.join(cache, "bridle", "fleet")
+
+
 def new_run_id() -> str:
     return f"{time.strftime('%m%d-%H%M')}-{secrets.token_hex(3)}"
 

@@ -18,7 +18,9 @@ _SLOT = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:")
 _MOST_BYTES = 512 * 1024 * 1024
 _MOST_TASKS = 1_000_000
-_NAMES = tuple(each.name for each in fields(Task))
+_ONLY_EVAL = ("program", "settings")
+"""What only `bridle eval` gives to tasks."""
+_NAMES = tuple(each.name for each in fields(Task) if each.name not in _ONLY_EVAL)
 _SPELLED = {
     "permissionMode": "mode", "permission_mode": "mode", "baseCommit": "base", "base_commit": "base",
     "repo": "repository", "set_up": "setup", "maxTurns": "turns", "max_turns": "turns",
@@ -26,14 +28,6 @@ _SPELLED = {
 }  # fmt: skip
 _LISTS = frozenset({"setup", "checks", "secrets", "artifacts"})
 _SECRETS_INLINE = ("env", "environment", "secret", "api_key", "apiKey", "token")
-
-
-class Source:
-    """Where tasks come from, for paths and messages."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.folder = path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
 
 
 def read_tasks(path: str, *, template: str = "", allowed: Iterable[str] = ()) -> list[Task]:
@@ -47,7 +41,7 @@ def read_tasks(path: str, *, template: str = "", allowed: Iterable[str] = ()) ->
     """
     if not os.path.exists(path):
         raise UsageError(f"{path} does not exist: give a .jsonl or .csv file, or a folder of tasks")
-    source = Source(path)
+    folder = path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
     try:
         rows = list(_rows(path))
     except OSError as error:
@@ -58,11 +52,26 @@ def read_tasks(path: str, *, template: str = "", allowed: Iterable[str] = ()) ->
         raise UsageError(f"{path} has no tasks: write one JSON object with a prompt on each line")
     if len(rows) > _MOST_TASKS:
         raise UsageError(f"{path} has more than {_MOST_TASKS:,} tasks: split it")
-    roots = (source.folder, *(os.path.abspath(each) for each in allowed))
+    return tasks_of(rows, folder, template=template, allowed=allowed)
+
+
+def tasks_of(
+    rows: Iterable[tuple[str, Mapping[str, Any]]],
+    folder: str,
+    *,
+    template: str = "",
+    allowed: Iterable[str] = (),
+) -> list[Task]:
+    """Tasks from rows, each with the place that it comes from; paths are below a folder.
+
+    Raises:
+        UsageError: a task cannot be run.
+    """
+    roots = (os.path.abspath(folder), *(os.path.abspath(each) for each in allowed))
     tasks: list[Task] = []
     seen: dict[str, str] = {}
     for number, (where, row) in enumerate(rows, 1):
-        task = _task(row, where, number=number, template=template, roots=roots, base=source.folder)
+        task = _task(dict(row), where, number=number, template=template, roots=roots, base=folder)
         if task.id in seen:
             raise UsageError(
                 f"{where}: the id {task.id!r} is taken by {seen[task.id]}: give each task its own"
@@ -89,8 +98,6 @@ def narrowed(task: Task, options: RunOptions) -> Task:
         raise UsageError(
             f"task {task.id}: the run does not allow the secret {refused[0]}: add --secret {refused[0]}"
         )
-    if task.program and options.name != "eval":
-        raise UsageError(f"task {task.id}: only bridle eval runs another program")
     return replace(task, mode=mode, model=task.model or options.model)
 
 
