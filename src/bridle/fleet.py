@@ -10,11 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bridle.frontends.fleet.records import Check as Check
-from bridle.frontends.fleet.records import CheckResult as CheckResult
-from bridle.frontends.fleet.records import Result as Result
-from bridle.frontends.fleet.records import RunOptions as RunOptions
-from bridle.frontends.fleet.records import Task as Task
+from bridle.frontends.fleet.records import Result, RunOptions, Task
 from bridle.frontends.fleet.run import create_run, driving
 from bridle.frontends.fleet.store import find_run, runs_folder
 from bridle.frontends.fleet.task_files import read_tasks, tasks_of
