@@ -71,7 +71,12 @@ def test_every_file_of_the_page_has_a_part_in_the_prompt(watched: dict[str, Any]
 
 
 def test_nothing_calls_up_into_cli_and_a_turn_only_through_the_channel_and_features(watched: dict[str, Any]):
-    upward = [call for call in watched["calls"] if level(call[0]) < level(call[1])]
+    upward = [
+        call
+        for call in watched["calls"]
+        # A name of the standard library that is looked up where it is not loaded yet (decision 42).
+        if level(call[0]) < level(call[1]) and call[1] != "cli/lazy_modules.py"
+    ]
     assert [call for call in upward if call[1].startswith(("cli/", "sdk/", "__main__"))] == []
     turn = (
         "engine/loop.py",

@@ -81,3 +81,23 @@ asked = platform.system()
 print("uname" in vars(platform), platform.node() != None, platform.system() == asked)
 """
     assert _run(tmp_path, code) == ["False", "True", "True"]
+
+
+def test_answers_without_loading_are_those_of_the_modules(tmp_path: Path):
+    code = """
+del sys.meta_path[0]
+for name in ("datetime", "logging", "subprocess"):
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, LazyModules(("datetime", "logging", "subprocess")))
+import datetime, logging, subprocess
+early = (datetime.datetime, logging.DEBUG, subprocess.PIPE, subprocess.STDOUT, subprocess.DEVNULL)
+logger = logging.getLogger("early")
+logger.debug("unheard")
+print("Popen" in vars(subprocess), "Logger" in vars(logging), "timedelta" in vars(datetime))
+subprocess.Popen, datetime.timedelta
+logging.basicConfig(stream=sys.stdout, format="%(name)s:%(message)s", level=logging.DEBUG)
+now = (datetime.datetime, logging.DEBUG, subprocess.PIPE, subprocess.STDOUT, subprocess.DEVNULL)
+logger.debug("heard")
+print(early == now, logger.name)
+"""
+    assert _run(tmp_path, code) == ["False", "False", "False", "early:heard", "True", "early"]

@@ -26,42 +26,29 @@ WRITER = (
 """Writes the file for the folder that bridle is in, whatever variables and the current folder say. Code
 that knows its lines and not its columns is an eighth smaller."""
 
-FORMAT = f"3 {sys.version}"
+FORMAT = f"5 {sys.version}"
 """Bytecode is the same for one build of Python only."""
 
+State = tuple[int, int]
+"""When a file was changed, in nanoseconds, and how long it is."""
 Place = tuple[int, int]
 """Where something begins behind the index, and its length."""
-Index = tuple[str, int, list[str], dict[str, bytes], dict[str, bytes], Place, dict[str, list[str]]]
+Row = tuple[State, Place, bool, str]
+"""A module: the state of its source, the place of its code, whether it is a package, and its source, which is
+empty for a module of bridle: that is known from its name."""
+Rows = dict[str, Row]
+Index = tuple[str, int, list[str], Rows, Rows, Place, dict[str, list[str]]]
 """The format, the length of what follows, where Python searches, the rows of bridle and of others that every
 run needs, where the other rows are, and what importing a module imports before it, in this order."""
 
 
-class Row:
-    """Where a module is: its source, and its code in the image."""
-
-    __slots__ = ("is_package", "length", "offset", "source", "state")
-
-    def __init__(self, name: str, packed: bytes) -> None:
-        self.state = packed[:12]
-        self.offset = int.from_bytes(packed[12:16], "big")
-        self.length = int.from_bytes(packed[16:20], "big")
-        self.is_package = packed[20] == 1
-        self.source = packed[21:].decode() or source_of(name, is_package=self.is_package)
-
-
-def pack(state: bytes, offset: int, length: int, source: str, *, is_package: bool) -> bytes:
-    """What a `Row` reads; the source of a module of bridle is known from its name."""
-    head = state + offset.to_bytes(4, "big") + length.to_bytes(4, "big")
-    return head + bytes([is_package]) + source.encode()
-
-
-def state_of(source: str) -> bytes:
-    """When a file was changed and how long it is; nothing for a file that is gone."""
+def state_of(source: str) -> State:
+    """When a file was changed and how long it is; zeros for a file that is gone."""
     try:
         found = os.stat(source)
     except OSError:
-        return b""
-    return found.st_mtime_ns.to_bytes(8, "big") + (found.st_size & 0xFFFF_FFFF).to_bytes(4, "big")
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 def source_of(name: str, *, is_package: bool) -> str:
@@ -116,39 +103,43 @@ class Image:
         if (row := self._row(name)) is None:
             self.is_stale = self.is_stale or name.startswith("bridle.")
             return None
-        if state_of(row.source) != row.state:
+        state, (offset, length), is_package, source = row
+        source = source or source_of(name, is_package=is_package)
+        if state_of(source) != state:
             self.is_stale = True
             return None
-        return _ImageLoader(name, row, self._fd, self._begin)
+        return _ImageLoader(name, source, (self._fd, length, self._begin + offset), is_package=is_package)
 
     def _row(self, name: str) -> Row | None:
         if name not in self._rows and self._rest is not None and name.startswith("bridle."):
             offset, length = self._rest
             self._rows |= marshal.loads(os.pread(self._fd, length, self._begin + offset))
             self._rest = None
-        packed = self._rows.get(name)
-        return None if packed is None else Row(name, packed)
+        return self._rows.get(name)
 
     def code(self, name: str, source: str) -> bytes | None:
         """The marshalled code of a module; None for one that is not there, or not as its source is now."""
-        row = self._row(name)
-        if row is None or row.source != source or row.state != state_of(source):
+        if (row := self._row(name)) is None:
             return None
-        return os.pread(self._fd, row.length, self._begin + row.offset)
+        state, (offset, length), is_package, known = row
+        if (known or source_of(name, is_package=is_package)) != source or state != state_of(source):
+            return None
+        return os.pread(self._fd, length, self._begin + offset)
 
 
 class _ImageLoader(SourceFileLoader):
     """Reads the code of one module; sources and data files are where they always are."""
 
-    def __init__(self, name: str, row: Row, fd: int, begin: int) -> None:
-        super().__init__(name, row.source)
-        self._row = row
-        self._place = (fd, row.length, begin + row.offset)
+    def __init__(self, name: str, source: str, place: tuple[int, int, int], *, is_package: bool) -> None:
+        self.name = name
+        self.path = source
+        self._place = place
         """As `pread` takes it."""
+        self._is_package = is_package
 
     def spec(self) -> ModuleSpec:
-        spec = ModuleSpec(self.name, self, origin=self.path)
-        if self._row.is_package:
+        spec = ModuleSpec(self.name, self, origin=self.path, is_package=self._is_package)
+        if self._is_package:
             spec.submodule_search_locations = [os.path.dirname(self.path)]
         spec.has_location = True
         spec.cached = PATH
@@ -160,9 +151,11 @@ class _ImageLoader(SourceFileLoader):
         module.__spec__ = spec
         module.__loader__ = self
         module.__file__ = self.path
-        module.__package__ = spec.parent
-        if spec.submodule_search_locations is not None:
-            module.__path__ = spec.submodule_search_locations
+        if self._is_package:
+            module.__package__ = self.name
+            module.__path__ = spec.submodule_search_locations or []
+        else:
+            module.__package__ = self.name.rpartition(".")[0]
         return module
 
     def get_code(self, fullname: str) -> CodeType:

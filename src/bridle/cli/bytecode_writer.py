@@ -1,5 +1,6 @@
 """Writes the file that `bytecode.py` reads, in a process of its own."""
 
+import ast
 import marshal
 import os
 import sys
@@ -17,7 +18,7 @@ from bridle.cli.bytecode import (
     PATH,
     Image,
     Place,
-    pack,
+    Rows,
     read_image,
     search_path,
     source_of,
@@ -49,9 +50,9 @@ def write_image() -> None:
     starts = _record_starts()
     older = _older_image()
     content = _Content()
-    rows: dict[str, bytes] = {}
-    rest: dict[str, bytes] = {}
-    foreign: dict[str, bytes] = {}
+    rows: Rows = {}
+    rest: Rows = {}
+    foreign: Rows = {}
     for name, is_package in _modules(FOLDER, "bridle"):
         source = source_of(name, is_package=is_package)
         is_needed = name in sys.modules
@@ -59,13 +60,12 @@ def write_image() -> None:
         blob = blob or (_compiled(source) if is_needed else _cached(name, source))
         if (place := content.add(blob)) is not None:
             kept = rows if is_needed else rest
-            kept[name] = pack(state_of(source), *place, "", is_package=is_package)
+            kept[name] = (state_of(source), place, is_package, "")
     for name, source, is_package in _foreign_modules():
-        # As `python -OO` has it: docstrings would take memory in every process.
         blob = None if older is None else older.code(name, source)
-        blob = blob or _compiled(source, optimize=2)
+        blob = blob or _compiled(source, of_others=True)
         if (place := content.add(blob)) is not None:
-            foreign[name] = pack(state_of(source), *place, source, is_package=is_package)
+            foreign[name] = (state_of(source), place, is_package, source)
     others = content.add(marshal.dumps(rest))
     length = sum(map(len, content.parts))
     index = marshal.dumps((FORMAT, length, search_path(), rows, foreign, others, starts))
@@ -110,13 +110,27 @@ def _cached(name: str, source: str) -> bytes | None:
     return None if code is None else marshal.dumps(code)
 
 
-def _compiled(source: str, *, optimize: int = 0) -> bytes | None:
-    """The code of a source; None for one that cannot be compiled."""
+def _compiled(source: str, *, of_others: bool = False) -> bytes | None:
+    """The code of a source as starts need it; None for one that cannot be compiled."""
     try:
         with open(source, "rb") as file:
-            return marshal.dumps(compile(file.read(), source, "exec", dont_inherit=True, optimize=optimize))
+            tree = ast.parse(file.read(), source)
+        if of_others:
+            # As `python -OO` has it: docstrings would take memory in every process.
+            return marshal.dumps(compile(tree, source, "exec", dont_inherit=True, optimize=2))
+        _drop_annotations(tree)
+        return marshal.dumps(compile(tree, source, "exec", dont_inherit=True))
     except (OSError, SyntaxError, ValueError):
         return None
+
+
+def _drop_annotations(tree: ast.Module) -> None:
+    """Leave out the annotations of functions: nothing reads them, and each start would make them anew."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
 
 
 def _record_starts() -> dict[str, list[str]]:

@@ -8,6 +8,8 @@ import os
 import sys
 from _thread import RLock
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import Any
@@ -15,21 +17,18 @@ from typing import Any
 LAZY = (
     "asyncio.sslproto",
     "asyncio.staggered",
+    "datetime",
     "inspect",
     "linecache",
     "locale",
+    "logging",
     "msgspec.inspect",
     "platform",
     "ssl",
+    "subprocess",
     "textwrap",
 )
-"""What asyncio, subprocess, traceback, uuid and msgspec import at their top and use in few functions."""
-
-_CLASSES = {"ssl": ("SSLSocket",)}
-"""What asyncio asks every socket: whether it is one of these."""
-
-_FUNCTIONS: dict[str, dict[str, Callable[[], object]]] = {"platform": {"system": lambda: os.uname().sysname}}
-"""What uuid asks when it is imported, as `platform` answers it."""
+"""What asyncio, traceback, uuid and msgspec import at their top and use in few functions."""
 
 
 def use_lazy_modules() -> None:
@@ -79,12 +78,8 @@ class _Content:
     def __call__(self, name: str) -> Any:
         if name == "__path__":
             raise self._missing(name)  # Imports ask every module whether it is a package.
-        if not self._is_loading:
-            if name in _CLASSES.get(self._module.__name__, ()):
-                return _LazyClass(self, name)
-            if (known := _FUNCTIONS.get(self._module.__name__, {}).get(name)) is not None:
-                return known
-        return self.loaded(name)
+        answer = None if self._is_loading else _ANSWERS.get((self._module.__name__, name))
+        return self.loaded(name) if answer is None else answer(self)
 
     def find(self, name: str) -> Any:
         """What has this name if the module is loaded; else None."""
@@ -112,23 +107,61 @@ class _Content:
         return AttributeError(f"module {self._module.__name__!r} has no attribute {name!r}")
 
 
-class _LazyClass:
-    """A class of a module that is not loaded: nothing can be an instance of it before that."""
+class _SslSocket:
+    """`ssl.SSLSocket` as long as ssl is not loaded: nothing can be an instance of it before that."""
 
-    def __init__(self, content: _Content, name: str) -> None:
+    def __init__(self, content: _Content) -> None:
         self._content = content
-        self._name = name
 
     def __instancecheck__(self, instance: object) -> bool:
-        loaded = self._content.find(self._name)
+        loaded = self._content.find("SSLSocket")
         return loaded is not None and isinstance(instance, loaded)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         del bases
-        return (self._content.loaded(self._name),)
+        return (self._content.loaded("SSLSocket"),)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        return self._content.loaded(self._name)(*args, **options)
+        return self._content.loaded("SSLSocket")(*args, **options)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._content.loaded(self._name), name)
+        return getattr(self._content.loaded("SSLSocket"), name)
+
+
+class _Logger:
+    """A logger as long as logging is not loaded: no one has asked for debugging messages before that."""
+
+    def __init__(self, content: _Content, name: str | None = None) -> None:
+        self._content = content
+        self._name = name
+
+    def debug(self, *args: Any, **options: Any) -> None:
+        if self._content.find("getLogger") is not None:
+            self.__getattr__("debug")(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content.loaded("getLogger")(self._name), name)
+
+
+def _from_c(name: str) -> Callable[[_Content], object]:
+    """What extension modules ask of datetime: it comes from C, and the module has all of it in Python too."""
+
+    def answer(content: _Content) -> object:
+        del content
+        return getattr(import_module("_datetime"), name)
+
+    return answer
+
+
+_ANSWERS: dict[tuple[str, str], Callable[[_Content], Any]] = {
+    ("datetime", "datetime"): _from_c("datetime"),
+    ("datetime", "datetime_CAPI"): _from_c("datetime_CAPI"),
+    ("logging", "DEBUG"): lambda _: 10,
+    ("logging", "getLogger"): lambda content: partial(_Logger, content),
+    ("platform", "system"): lambda _: lambda: os.uname().sysname,
+    ("ssl", "SSLSocket"): _SslSocket,
+    ("subprocess", "DEVNULL"): lambda _: -3,
+    ("subprocess", "PIPE"): lambda _: -1,
+    ("subprocess", "STDOUT"): lambda _: -2,
+}
+"""What modules ask when they are imported, or asyncio with every loop and socket, and the answers."""

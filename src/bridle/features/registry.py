@@ -8,16 +8,11 @@ from bridle.engine.feature import Feature, Features
 from bridle.engine.lazy_feature import LazyFeature, imported
 from bridle.features.agents.feature import open_agents
 from bridle.features.background.feature import BackgroundFeature
-from bridle.features.browser.feature import BrowserFeature
-from bridle.features.budgets.feature import open_budgets
 from bridle.features.context import FeatureContext
 from bridle.features.fast_mode.feature import open_fast_mode
 from bridle.features.memory.feature import open_memory
-from bridle.features.monitors.feature import MonitorsFeature
 from bridle.features.plan_mode.feature import open_plan_mode
 from bridle.features.recall.feature import open_recall
-from bridle.features.remote.feature import RemoteFeature
-from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.skills.feature import open_skills
 from bridle.features.teams.feature import TeamsFeature
 from bridle.features.workflows.feature import open_workflows
@@ -36,12 +31,26 @@ class FeatureRow(Struct, frozen=True):
     """Moments that concern it once it is open, besides those that do so for every feature (`AFTERWARDS`)."""
     when: Callable[[FeatureContext], bool] = lambda _: True
     """Whether it has a place in a session at all."""
+    begins: Callable[[FeatureContext], bool] = lambda _: False
+    """Whether it has something to do while the session opens, and is opened with it."""
 
 
 FEATURES: tuple[Callable[[FeatureContext], Feature | None] | FeatureRow, ...] = (
     BackgroundFeature,
-    SchedulesFeature,
-    MonitorsFeature,
+    FeatureRow(
+        "features.schedules.feature:SchedulesFeature",
+        at=("follow",),
+        keys=("schedules",),
+        then=("begin", "work"),
+        begins=lambda context: context.lasting,
+    ),
+    FeatureRow(
+        "features.monitors.feature:MonitorsFeature",
+        at=("skill_called",),
+        keys=("monitors",),
+        then=("begin",),
+        begins=lambda context: context.lasting,
+    ),
     FeatureRow(
         "features.language_servers.feature:LanguageServersFeature",
         at=("settle",),
@@ -80,7 +89,15 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None] | FeatureRow, ...] = 
         keys=("start-up files",),
         then=("before_call", "standing"),
     ),
-    open_budgets,
+    FeatureRow(
+        "features.budgets.feature:open_budgets",
+        at=("more_work", "for_hook_agent"),
+        keys=("token_goal",),
+        then=("provider",),
+        begins=lambda context: (
+            context.settings.bridle_budgets is not None or context.settings.bridle_record_usage is True
+        ),
+    ),
     open_fast_mode,
     FeatureRow("features.advisor.feature:AdvisorFeature", at=("commands", "reconfigure"), keys=("advise",)),
     FeatureRow(
@@ -94,8 +111,20 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None] | FeatureRow, ...] = 
         "features.side_work.feature:open_side_work",
         when=lambda context: context.works_aside and (context.interactive or context.options.is_hosted),
     ),
-    RemoteFeature,
-    BrowserFeature,
+    FeatureRow(
+        "features.remote.feature:RemoteFeature",
+        at=("commands", "reconfigure"),
+        keys=("remote",),
+        then=("begin",),
+        begins=lambda context: context.listener is not None,
+    ),
+    FeatureRow(
+        "features.browser.feature:BrowserFeature",
+        at=("commands", "complete_call", "reconfigure", "review"),
+        keys=("browser", "browsers"),
+        then=("enabled_tools", "rules", "settle"),
+        begins=lambda context: context.options.chrome or context.settings.bridle_chrome is True,
+    ),
     FeatureRow("features.voice.feature:VoiceFeature", at=("commands", "reconfigure"), keys=("voice",)),
 )
 """In the order in which they are opened; the last is closed first, so what runs agents ends before them."""
@@ -114,6 +143,6 @@ def _open(
         return row(context)
     if not row.when(context):
         return None
-    if not row.at:
+    if not row.at or row.begins(context):
         return imported(f"bridle.{row.opener}")(context)
     return LazyFeature(lambda: imported(f"bridle.{row.opener}")(context), at=row.at, keys=row.keys)
