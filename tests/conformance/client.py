@@ -28,6 +28,12 @@ from bridle.types.services.mcp import HttpServer, OAuthSettings, Server
 
 _CIMD = "https://conformance-test.local/client-metadata.json"
 _NAME = "conformance"
+_GIVEN = {
+    "client_secret": "MCP_CLIENT_SECRET",
+    "private_key_pem": "MCP_CLIENT_PRIVATE_KEY",
+    "valid_jwt": "MCP_WORKLOAD_TOKEN",
+}
+"""What a scenario gives the client, and the variable in which bridle takes it."""
 _ONLY_LISTED = ("json-schema-ref-no-deref",)
 _NOT_CALLED = ("json_schema_2020_12_tool",)
 _NOT_LOADED = ("sep-2640-client-no-prefetch",)
@@ -43,9 +49,9 @@ async def main(url: str) -> int:
             **os.environ,
             "CLAUDE_CONFIG_DIR": home,
             "MCP_OAUTH_CLIENT_METADATA_URL": _CIMD,
-            **({"MCP_CLIENT_SECRET": context["client_secret"]} if "client_secret" in context else {}),
+            **{name: context[key] for key, name in _GIVEN.items() if key in context},
         }
-        server = Server(name=_NAME, config=_config(url, context), scope="user")
+        server = Server(name=_NAME, config=_config(url, scenario, context), scope="user")
         logins = SavedLogins(FileTokenStore(os.path.join(home, ".credentials.json")))
         provider = _provider(context, logins)
         authorizers = Authorizers(
@@ -97,8 +103,13 @@ async def _load_skills(servers: Servers) -> None:
             print(f"{skill.name}: {error}")
 
 
-def _config(url: str, context: Mapping[str, Any]) -> HttpServer:
-    oauth = OAuthSettings(client_id=context.get("client_id"), xaa="idp_id_token" in context or None)
+def _config(url: str, scenario: str, context: Mapping[str, Any]) -> HttpServer:
+    machine = scenario.startswith("auth/client-credentials")
+    oauth = OAuthSettings(
+        client_id=context.get("client_id"),
+        xaa="idp_id_token" in context or None,
+        grant_type="client_credentials" if machine else "jwt_bearer" if "valid_jwt" in context else None,
+    )
     return HttpServer(url=url, oauth=oauth)
 
 

@@ -6,13 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-_NOT_APPLICABLE = {
-    "auth/client-credentials-jwt": "machines that log in without a person",
-    "auth/client-credentials-basic": "machines that log in without a person",
-    "auth/wif-jwt-bearer": "machines that log in without a person",
-    "auth/dpop": "tokens bound to a key",
-    "auth/dpop-nonce": "tokens bound to a key",
-}
 _CLIENT = Path(__file__).with_name("client.py")
 
 
@@ -21,9 +14,6 @@ def main(folder: str) -> int:
     suite = [_node(folder), f"{folder}/node_modules/@modelcontextprotocol/conformance/dist/index.js"]
     failed: list[str] = []
     for name in _scenarios(suite):
-        if name in _NOT_APPLICABLE:
-            print(f"{name:48} not applicable: {_NOT_APPLICABLE[name]}", flush=True)
-            continue
         command = f"{sys.executable} {_CLIENT}"
         done = subprocess.run(
             [*suite, "client", "--command", command, "--scenario", name],

@@ -278,6 +278,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("MCP_CONNECTION_NONBLOCKING", "switch", "parts/mcp_context", "Start without waiting for servers"),
     Variable("MCP_SERVER_CONNECTION_BATCH_SIZE", "number", "mcp/timeouts", "Maximum parallel local server starts", default=3),
     Variable("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "number", "mcp/timeouts", "Maximum parallel remote connections", default=20),
+    Variable("MCP_CLIENT_PRIVATE_KEY", "text", "auth/machine_login", "PEM key with which an OAuth client signs who it is"),
     Variable("MCP_CLIENT_SECRET", "text", "auth/login", "OAuth client secret"),
     Variable("MCP_OAUTH_CALLBACK_PORT", "number", "mcp/auth/login", "Fixed callback port"),
     Variable("MCP_DISCOVERY_CACHE", "switch", "mcp/discovery_cache", "Tool-list cache for remote servers"),

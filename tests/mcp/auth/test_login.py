@@ -253,7 +253,7 @@ async def test_token_that_is_over_is_refreshed_before_it_is_used(tmp_path: Path)
         house.tokens_last = 1
         old = await _enter(house, account)
         house.tokens_last = 3600
-        headers = await OAuthAuthorizer(account).headers()
+        headers = await OAuthAuthorizer(account).headers("POST", house.url)
     fresh = account.logins.find(account.key)
     assert fresh is not None and fresh.access_token != old.access_token
     assert headers == {"Authorization": f"Bearer {fresh.access_token}"}
@@ -267,7 +267,7 @@ async def test_requests_at_once_share_one_refresh(tmp_path: Path):
         await _enter(house, account)
         house.tokens_last = 3600
         authorizer = OAuthAuthorizer(account)
-        several = await asyncio.gather(*(authorizer.headers() for _ in range(5)))
+        several = await asyncio.gather(*(authorizer.headers("POST", house.url) for _ in range(5)))
     assert len({each["Authorization"] for each in several}) == 1
     assert house.grants().count("refresh_token") == 1
 
@@ -284,7 +284,7 @@ server = Server(name="house", config=HttpServer(url=url, oauth=OAuthSettings()),
 logins = SavedLogins(FileTokenStore(home + "/.credentials.json"))
 account = Account.of(server, logins, {"CLAUDE_CONFIG_DIR": home})
 sys.stdin.readline()
-print(asyncio.run(OAuthAuthorizer(account).headers())["Authorization"])
+print(asyncio.run(OAuthAuthorizer(account).headers("POST", account.url))["Authorization"])
 """
 
 
@@ -326,10 +326,10 @@ async def test_token_of_another_process_is_taken_up_after_a_refusal(tmp_path: Pa
         account = _account(house, tmp_path)
         await _enter(house, account)
         authorizer = OAuthAuthorizer(account)
-        await authorizer.headers()
+        await authorizer.headers("POST", house.url)
         fresh = await _enter(house, account)
         assert await authorizer.challenged(401, "Bearer")
-        headers = await authorizer.headers()
+        headers = await authorizer.headers("POST", house.url)
     assert headers["Authorization"] == f"Bearer {fresh.access_token}"
     assert house.grants().count("refresh_token") == 0
 
@@ -387,7 +387,7 @@ async def test_authorization_server_that_is_out_of_order_does_not_end_a_login(tm
         house.tokens_last = 1
         old = await _enter(house, account)
         house.odd_tokens = [oddly(503)]
-        headers = await OAuthAuthorizer(account).headers()
+        headers = await OAuthAuthorizer(account).headers("POST", house.url)
     assert headers == {"Authorization": f"Bearer {old.access_token}"}
     kept = account.logins.find(account.key)
     assert kept is not None and kept.refresh_token == old.refresh_token

@@ -278,8 +278,12 @@ class FakeAuthorizer:
     def __init__(self) -> None:
         self.challenges: list[tuple[int, str]] = []
 
-    async def headers(self) -> Mapping[str, str]:
+    async def headers(self, method: str, url: str) -> Mapping[str, str]:
+        del method, url
         return {"Authorization": "Bearer fresh"} if self.challenges else {}
+
+    def note_nonce(self, url: str, nonce: str) -> None:
+        raise AssertionError(f"{url} has no nonces: {nonce}")
 
     async def challenged(self, status: int, challenge: str) -> bool:
         self.challenges.append((status, challenge))

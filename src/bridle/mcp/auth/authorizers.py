@@ -7,6 +7,7 @@ from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge
 from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account
+from bridle.mcp.auth.machine_login import machine_login
 from bridle.mcp.auth.oauth import OAuthAuthorizer
 from bridle.mcp.auth.saved_logins import Login, SavedLogins
 from bridle.mcp.auth.token_store import open_vault
@@ -54,6 +55,8 @@ class Authorizers:
         return made.challenge if isinstance(made, OAuthAuthorizer) else None
 
     def _make(self, account: Account) -> OAuthAuthorizer:
+        if account.settings.grant_type is not None:
+            return OAuthAuthorizer(account, visit=self._visit, silent=machine_login)
         provider, visit = self._provider, self._visit
         if not account.settings.xaa or provider is None:
             return OAuthAuthorizer(account, visit=visit)

@@ -5,12 +5,12 @@ import re
 from msgspec import Struct
 
 _PART = re.compile(r'([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
-_SCHEME = re.compile(r"(?:^|,)\s*Bearer(?=\s|,|$)", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:^|,)\s*(?:Bearer|DPoP)(?=\s|,|$)", re.IGNORECASE)
 _NEXT_SCHEME = re.compile(r",\s*[A-Za-z][A-Za-z0-9-]*\s+[A-Za-z0-9_-]+\s*=")
 
 
 class Challenge(Struct, frozen=True, kw_only=True):
-    """The parameters of a bearer challenge that matter to a client."""
+    """The parameters of a bearer or DPoP challenge that matter to a client."""
 
     error: str = ""
     scope: str = ""
@@ -23,7 +23,7 @@ class Challenge(Struct, frozen=True, kw_only=True):
 
 
 def read_challenge(header: str) -> Challenge:
-    """The bearer challenge in a header; empty where there is none."""
+    """The first bearer or DPoP challenge in a header; empty where there is none."""
     header = header[:8192]
     if (scheme := _SCHEME.search(header)) is None:
         return Challenge()

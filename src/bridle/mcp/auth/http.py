@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import msgspec
@@ -13,8 +13,12 @@ from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
 from bridle.types.errors import ConfigError
 from bridle.version import __version__
 
+if TYPE_CHECKING:
+    from bridle.mcp.auth.dpop import Prover
+
 _LIMITS = Limits(connect=15.0, idle=30.0, total=30.0, body=1024 * 1024)
 _MOST_REDIRECTS = 3
+_LONGEST_NONCE = 1024
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _ALIASES = ("invalid_refresh_token", "expired_refresh_token", "token_expired")
 """What some servers say for a grant that is over."""
@@ -24,6 +28,8 @@ class Reply(Struct, frozen=True):
     status: int
     body: Any
     """The JSON value; None when there is none."""
+    nonce: str = ""
+    """What the server wants in the next proof (`DPoP-Nonce`)."""
 
 
 class AuthHttp:
@@ -48,16 +54,31 @@ class AuthHttp:
         return None
 
     async def post_form(
-        self, url: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None
+        self,
+        url: str,
+        fields: Mapping[str, str],
+        headers: Mapping[str, str] | None = None,
+        *,
+        prover: "Prover | None" = None,
     ) -> dict[str, Any]:
         """What a server answers to a form; errors in any dress are errors.
+
+        With `prover` the form carries a proof, and once more with the nonce that the server wants in it.
 
         Raises:
             LoginFailed: the server cannot be asked, or refuses.
         """
         headers_sent = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         body = urlencode(fields).encode()
-        reply, _ = await self._send("POST", url, headers={**headers_sent, **(headers or {})}, body=body)
+        sent = {**headers_sent, **(headers or {})}
+        for last in (False, True):
+            proof = {} if prover is None else {"DPoP": prover.proof("POST", url)}
+            reply, _ = await self._send("POST", url, headers={**sent, **proof}, body=body)
+            if prover is None or not reply.nonce:
+                break
+            prover.note_nonce(url, reply.nonce)
+            if last or not _wants_nonce(reply):
+                break
         return _accepted(url, reply)
 
     async def post_json(self, url: str, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +106,8 @@ class AuthHttp:
         except (HttpFault, ConfigError) as fault:
             raise LoginFailed(f"Could not reach {_place(url)} for the login: {fault}") from fault
         moved = response.headers.get("location") if 300 <= response.status < 400 else None
-        return Reply(response.status, _decoded(data)), moved if method == "GET" else None
+        nonce = response.headers.get("dpop-nonce", "")[:_LONGEST_NONCE]
+        return Reply(response.status, _decoded(data), nonce), moved if method == "GET" else None
 
 
 def require_private(url: str) -> None:
@@ -108,6 +130,10 @@ def redacted(text: str) -> str:
     names = "access_token|refresh_token|id_token|assertion|subject_token|client_secret|code_verifier|code"
     hidden = re.sub(rf'("(?:{names})"\s*:\s*)"[^"]*"', r'\1"[REDACTED]"', text)
     return re.sub(rf"\b({names})=[^&\s\"']+", r"\1=[REDACTED]", hidden)
+
+
+def _wants_nonce(reply: Reply) -> bool:
+    return isinstance(reply.body, dict) and reply.body.get("error") == "use_dpop_nonce"
 
 
 def _accepted(url: str, reply: Reply) -> dict[str, Any]:

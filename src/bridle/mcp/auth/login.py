@@ -10,11 +10,13 @@ from msgspec import Struct
 from bridle.mcp.auth.browser_login import BrowserLogin, fetch_code
 from bridle.mcp.auth.callback import Callback, HostCallback
 from bridle.mcp.auth.challenge import Challenge
+from bridle.mcp.auth.dpop import Prover, wants_proofs
 from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
 from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.metadata import LoginMetadata, discover
 from bridle.mcp.auth.registration import ClientRegistration, identify
 from bridle.mcp.auth.saved_logins import Login, SavedLogins, login_key, made_login
+from bridle.mcp.auth.signing import SigningKey
 from bridle.mcp.auth.token_requests import ask_for_tokens, revoke
 from bridle.types.errors import McpError
 from bridle.types.services.mcp import HttpServer, OAuthSettings, Server, SseServer, WebSocketServer
@@ -29,6 +31,8 @@ class Account(Struct, frozen=True, kw_only=True):
     settings: OAuthSettings
     env: Mapping[str, str]
     logins: SavedLogins
+    own: bool = True
+    """Written down by the user, and not by a project or a plugin."""
     clock: Callable[[], float] = time.time
 
     @classmethod
@@ -49,6 +53,7 @@ class Account(Struct, frozen=True, kw_only=True):
             settings=config.oauth or OAuthSettings(),
             env=env,
             logins=logins,
+            own=server.scope not in ("project", "plugin"),
         )
 
     def client_secret(self) -> str | None:
@@ -89,7 +94,9 @@ async def log_in(
             "code_verifier": code.verifier,
             **({"resource": found.audience} if found.audience else {}),
         }
-        tokens = await ask_for_tokens(wire, found.server, client, fields)
+        chosen = account.settings.dpop
+        prover = Prover(SigningKey.new()) if wants_proofs(found.server, chosen=chosen) else None
+        tokens = await ask_for_tokens(wire, found.server, client, fields, prover=prover)
         if tokens.scope is None and scope:
             tokens = msgspec.structs.replace(tokens, scope=scope)
         login = made_login(
@@ -101,6 +108,7 @@ async def log_in(
             client=client,
             found=found,
             redirect_uri=callback.redirect_uri,
+            prover=prover,
         )
     await asyncio.to_thread(_replace, account, login)
     return login
@@ -145,8 +153,9 @@ async def refresh(account: Account, saved: Login, *, wire: AuthHttp) -> Login | 
         "refresh_token": saved.refresh_token,
         **({"resource": found.audience} if found.audience else {}),
     }
+    prover = None if saved.dpop_key is None else Prover(SigningKey.read(saved.dpop_key))
     try:
-        tokens = await ask_for_tokens(wire, found.server, client, fields)
+        tokens = await ask_for_tokens(wire, found.server, client, fields, prover=prover)
     except OAuthRefused as refusal:
         if not refusal.is_final:
             raise
@@ -163,6 +172,7 @@ async def refresh(account: Account, saved: Login, *, wire: AuthHttp) -> Login | 
         url=account.url,
         client=client,
         found=found,
+        prover=prover,
     )
     await asyncio.to_thread(account.logins.save, account.key, login)
     return login

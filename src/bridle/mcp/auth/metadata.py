@@ -37,6 +37,7 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
     revocation_endpoint_auth_methods_supported: tuple[str, ...] | None = None
     client_id_metadata_document_supported: bool = False
+    dpop_signing_alg_values_supported: tuple[str, ...] | None = None
     authorization_response_iss_parameter_supported: bool = False
 
 

@@ -12,10 +12,12 @@ from bridle.host.lock import FileLock, Locked
 from bridle.host.paths import bridle_dir
 from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge, read_challenge
+from bridle.mcp.auth.dpop import SCHEME, Prover
 from bridle.mcp.auth.errors import LoginFailed
 from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in, log_out, refresh
 from bridle.mcp.auth.saved_logins import Login
+from bridle.mcp.auth.signing import SigningKey
 
 _LOCK_PATIENCE = 45.0
 _MOST_STEPS = 3
@@ -36,6 +38,7 @@ class OAuthAuthorizer:
         self._login: Login | None = None
         self._loaded = False
         self._busy = asyncio.Lock()
+        self._prover: tuple[str, Prover] | None = None
         self._sent = ""
         """The token of the newest request."""
         self._steps: list[str] = []
@@ -43,7 +46,7 @@ class OAuthAuthorizer:
         self.challenge = Challenge()
         """What the server said last about the login that it wants."""
 
-    async def headers(self) -> Mapping[str, str]:
+    async def headers(self, method: str, url: str) -> Mapping[str, str]:
         login = await self._current()
         if login is not None and not login.is_good(self._account.clock()) and login.refresh_token:
             async with self._busy:
@@ -52,13 +55,30 @@ class OAuthAuthorizer:
             self._sent = ""
             return {}
         self._sent = login.access_token
-        return {"Authorization": f"Bearer {login.access_token}"}
+        if (prover := self._prover_of(login)) is None:
+            return {"Authorization": f"Bearer {login.access_token}"}
+        proof = prover.proof(method, url, login.access_token)
+        return {"Authorization": f"{SCHEME} {login.access_token}", "DPoP": proof}
+
+    def note_nonce(self, url: str, nonce: str) -> None:
+        if self._prover is not None:
+            self._prover[1].note_nonce(url, nonce)
+
+    def _prover_of(self, login: Login) -> Prover | None:
+        """Who signs for a token that is bound to a key; the nonces of the server are kept with it."""
+        if login.dpop_key is None:
+            return None
+        if self._prover is None or self._prover[0] != login.dpop_key:
+            self._prover = (login.dpop_key, Prover(SigningKey.read(login.dpop_key)))
+        return self._prover[1]
 
     async def challenged(self, status: int, challenge: str) -> bool:
         said = read_challenge(challenge)
         sent = self._sent
         if status == 403 and not said.wants_more:
             return False
+        if said.error == "use_dpop_nonce":
+            return self._prover is not None
         async with self._busy:
             known = self._login
             if known is not None and known.access_token and known.access_token != sent:
@@ -67,7 +87,8 @@ class OAuthAuthorizer:
             try:
                 return await (self._step_up(said) if status == 403 else self._enter(said, sent))
             except LoginFailed:
-                if self._visit is not None:
+                # A person can log in later; no one can for a machine.
+                if self._visit is not None or self._account.settings.grant_type is not None:
                     raise
                 return False
 

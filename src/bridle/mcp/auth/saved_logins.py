@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -11,6 +11,9 @@ from bridle.mcp.auth.metadata import LoginMetadata
 from bridle.mcp.auth.token_requests import ClientIdentity, Tokens
 from bridle.mcp.auth.token_store import TokenStore
 from bridle.types.services.mcp import HttpServer, Server, SseServer, WebSocketServer
+
+if TYPE_CHECKING:
+    from bridle.mcp.auth.dpop import Prover
 
 _LOGINS = "mcpOAuth"
 _CLIENTS = "mcpOAuthClientConfig"
@@ -34,6 +37,8 @@ class Login(Struct, frozen=True, kw_only=True, rename="camel"):
     step_up_scope: str | None = None
     """Rights that a server asked for in vain; the next login asks for them."""
     discovery_state: dict[str, Any] | None = None
+    dpop_key: str | None = None
+    """The private key that the token is bound to."""
 
     def is_good(self, now: float, *, margin: float = 60.0) -> bool:
         """Whether the access token will still be taken in a moment."""
@@ -159,6 +164,7 @@ def made_login(
     client: ClientIdentity,
     found: LoginMetadata,
     redirect_uri: str | None = None,
+    prover: "Prover | None" = None,
 ) -> Login:
     """A login from fresh tokens, with what an earlier one knows and they do not say."""
     same = base is not None and base.issuer == found.server.issuer
@@ -175,6 +181,7 @@ def made_login(
         client_secret=client.client_secret,
         client_method=client.method,
         redirect_uri=redirect_uri or (base.redirect_uri if base is not None else None),
+        dpop_key=None if prover is None or tokens.token_type.lower() != "dpop" else prover.key.pem(),
         discovery_state={
             "authorizationServerUrl": found.server.issuer,
             "bridle": msgspec.to_builtins(found),

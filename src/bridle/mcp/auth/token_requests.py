@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -11,6 +11,9 @@ from msgspec import Struct
 from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
 from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.metadata import ServerMetadata
+
+if TYPE_CHECKING:
+    from bridle.mcp.auth.dpop import Prover
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -39,8 +42,10 @@ async def ask_for_tokens(
     server: ServerMetadata,
     client: ClientIdentity,
     fields: Mapping[str, str],
+    *,
+    prover: "Prover | None" = None,
 ) -> Tokens:
-    """Tokens for a grant.
+    """Tokens for a grant; with `prover` they are bound to its key, where the server does that.
 
     Raises:
         OAuthRefused: the server refuses the grant.
@@ -49,8 +54,8 @@ async def ask_for_tokens(
     if not server.token_endpoint:
         raise LoginFailed(f"{server.issuer} has no token endpoint.")
     extra, headers = proof(client, server.token_endpoint_auth_methods_supported)
-    body = await wire.post_form(server.token_endpoint, {**fields, **extra}, headers)
-    return read_tokens(body, server.token_endpoint)
+    body = await wire.post_form(server.token_endpoint, {**fields, **extra}, headers, prover=prover)
+    return read_tokens(body, server.token_endpoint, bound=prover is not None)
 
 
 async def revoke(
@@ -96,8 +101,8 @@ def proof(client: ClientIdentity, methods: tuple[str, ...] | None) -> tuple[dict
     return {"client_id": client.client_id}, {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
 
 
-def read_tokens(body: Mapping[str, Any], place: str) -> Tokens:
-    """The tokens in an answer.
+def read_tokens(body: Mapping[str, Any], place: str, *, bound: bool = False) -> Tokens:
+    """The tokens in an answer; those that are `bound` to a key are taken where a proof was sent.
 
     Raises:
         LoginFailed: there are none.
@@ -108,6 +113,7 @@ def read_tokens(body: Mapping[str, Any], place: str) -> Tokens:
         tokens = msgspec.convert(known, Tokens, strict=False)
     except msgspec.ValidationError as error:
         raise LoginFailed(f"{place} returned no usable token: {error}.") from error
-    if not tokens.access_token or tokens.token_type.lower() not in ("bearer", "n_a"):
+    known_types = ("bearer", "n_a", "dpop") if bound else ("bearer", "n_a")
+    if not tokens.access_token or tokens.token_type.lower() not in known_types:
         raise LoginFailed(f"{place} returned an unsupported token type: {tokens.token_type[:50]!r}.")
     return tokens

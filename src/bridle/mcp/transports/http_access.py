@@ -60,9 +60,9 @@ class RemoteServer(Struct, frozen=True, kw_only=True):
     helper: HeadersHelper | None = None
     auth: Authorizer | None = None
 
-    async def opening(self) -> dict[str, str]:
-        """The headers that let us in; later ones replace earlier ones of the same name."""
-        auth = {} if self.auth is None else await self.auth.headers()
+    async def opening(self, method: str, url: str) -> dict[str, str]:
+        """The headers that let a request in; later ones replace earlier ones of the same name."""
+        auth = {} if self.auth is None else await self.auth.headers(method, url)
         more = {} if self.helper is None else await self.helper.headers()
         return merged(auth, self.headers, more)
 
@@ -96,8 +96,10 @@ class HttpAccess:
         """
         retries = redirects = 0
         while True:
-            request = Request(method, url, await self._all_headers(headers), body)
+            request = Request(method, url, await self._all_headers(method, url, headers), body)
             async with self._opened(request, limits) as response:
+                if (nonce := response.headers.get("dpop-nonce")) and self._remote.auth is not None:
+                    self._remote.auth.note_nonce(url, nonce)
                 if response.status in (401, 403) and retries < _MOST_RETRIES:
                     retries += 1
                     if await self._is_let_in(response, first=retries == 1):
@@ -139,9 +141,11 @@ class HttpAccess:
             return True
         return await auth.challenged(response.status, response.headers.get("www-authenticate", ""))
 
-    async def _all_headers(self, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    async def _all_headers(
+        self, method: str, url: str, own: Mapping[str, str]
+    ) -> tuple[tuple[str, str], ...]:
         usual = {"User-Agent": f"bridle/{__version__}"}
-        return tuple(merged(usual, await self._remote.opening(), own).items())
+        return tuple(merged(usual, await self._remote.opening(method, url), own).items())
 
     def _moved(self, url: str, target: str, status: int, method: str) -> str:
         """Where a redirect leads: only to the same host, because the headers may hold secrets."""

@@ -72,7 +72,9 @@ class WebSocketTransport:
             return await connect(
                 self._remote.url,
                 subprotocols=[Subprotocol("mcp")],
-                additional_headers=await self._remote.opening(),
+                additional_headers=await self._remote.opening(
+                    "GET", self._remote.url.replace("ws", "http", 1)
+                ),
                 user_agent_header=f"bridle/{__version__}",
                 ssl=client_context(env) if origin.scheme == "https" else None,
                 proxy=None if proxy is None else proxy.url,

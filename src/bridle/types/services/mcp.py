@@ -30,6 +30,15 @@ class OAuthSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     auth_server_metadata_url: str | None = None
     scopes: str | tuple[str, ...] | None = None
     xaa: bool | None = None
+    grant_type: Literal["client_credentials", "jwt_bearer", "token_exchange"] | None = None
+    """How a machine logs in without a person; None where a person does."""
+    private_key_file: str | None = None
+    """The key with which a client signs who it is (client_credentials)."""
+    assertion_file: str | None = None
+    assertion_variable: str | None = None
+    """Where the token of a workload is: a file, or a variable."""
+    dpop: bool | None = None
+    """Whether tokens are bound to a key; None for where the login server offers it."""
 
 
 class StdioServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="stdio"):
