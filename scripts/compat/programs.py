@@ -62,6 +62,9 @@ _PY_SDK = Probe(
 )
 _ACP = Probe(argv=("claude-agent-acp",), driver="acp.py", expects="chunk: It said [\\s\\S]*stop: end_turn")
 
+_NODE_LIBRARY = "node_library.mjs"
+_REFUSED = "with_hook.py"
+
 PROGRAMS: tuple[Program, ...] = (
     _npm("ccusage", "20.0.24", _USAGE, _DAILY),
     _npm("ccusage", "18.0.11", _USAGE, _DAILY),
@@ -74,17 +77,42 @@ PROGRAMS: tuple[Program, ...] = (
     _pypi("claude-history", "0.8.0", _USAGE, Probe(argv=("claude-history", "projects"), expects="project")),
     _pypi("claude-code-sessions", "0.16.5", _USAGE, Probe(argv=("claude-code-sessions", "list"), expects="{session8}")),
     _pypi("cozempic", "1.8.39", _USAGE, Probe(argv=("cozempic", "list"), expects="{session8}")),
+    _pypi("claude-cost", "0.2.0", _USAGE, Probe(argv=("claude-cost", "export", "{out}"), expects="Exported 1 sessions")),
+    _pypi("claude-code-tools", "1.30.2", _USAGE, Probe(argv=("aichat", "info", "{session}", "--json"), expects='"user_message_count": 2')),
+    _pypi("claude-log-viewer", "1.0.2", _USAGE, Probe(argv=("claude-log-tools", "sessions"), expects="{session8}")),
+    _pypi("sniffly", "0.1.5", _USAGE, Probe(argv=("sniffly", _TRANSCRIPT), driver="py_library.py", expects='"assistant": 5, "user": 5')),
     _npm("@anthropic-ai/claude-agent-sdk", "0.1.0", "SDKs", _NODE_SDK),
+    _npm("@anthropic-ai/claude-agent-sdk", "0.1.30", "SDKs", _NODE_SDK),
     _npm("@anthropic-ai/claude-agent-sdk", "0.1.77", "SDKs", _NODE_SDK),
+    _npm("@anthropic-ai/claude-agent-sdk", "0.2.50", "SDKs", _NODE_SDK),
+    _npm("@anthropic-ai/claude-agent-sdk", "0.2.141", "SDKs", _NODE_SDK),
+    _npm("@anthropic-ai/claude-agent-sdk", "0.3.200", "SDKs", _NODE_SDK),
     _npm("@anthropic-ai/claude-agent-sdk", "0.3.325", "SDKs", _NODE_SDK),
     _npm("@anthropic-ai/claude-code", "1.0.128", "SDKs", _OLD_NODE_SDK),
     _pypi("claude-code-sdk", "0.0.25", "SDKs", Probe(argv=("claude_code_sdk", "ClaudeCodeOptions"), driver="py_sdk.py", expects="result: It said hi")),
+    _pypi("claude-agent-sdk", "0.1.0", "SDKs", _PY_SDK),
     _pypi("claude-agent-sdk", "0.1.48", "SDKs", _PY_SDK),
     _pypi("claude-agent-sdk", "0.2.182", "SDKs", _PY_SDK),
     _npm("@agentclientprotocol/claude-agent-acp", "0.99.1", "editors (ACP)", _ACP),
     _npm("@agentclientprotocol/claude-agent-acp", "0.49.0", "editors (ACP)", _ACP),
     _npm("@zed-industries/claude-code-acp", "0.16.2", "editors (ACP)", Probe(argv=("claude-code-acp",), driver="acp.py", expects=_ACP.expects)),
+    _npm("acpx", "0.19.1", "editors (ACP)", Probe(argv=("acpx", "--format", "text", "claude", "exec", "hi #bash"), expects="It said hi[\\s\\S]*end_turn")),
+    _npm("ai-sdk-provider-claude-code", "4.1.0", "wrappers", Probe(argv=("ai-sdk-provider-claude-code",), driver=_NODE_LIBRARY, expects="It said hi"), "ai@7"),
+    _npm("@instantlyeasy/claude-code-sdk-ts", "0.3.3", "wrappers", Probe(argv=("@instantlyeasy/claude-code-sdk-ts",), driver=_NODE_LIBRARY, expects="It said hi")),
+    _pypi("langchain-claude-code", "0.1.0", "wrappers", Probe(argv=("langchain",), driver="py_library.py", expects="said: [\\s\\S]*It said hi")),
+    _pypi("claude-cli-sdk", "0.2.1", "wrappers", Probe(argv=("claude_cli_sdk",), driver="py_library.py", expects="said: .*A title")),
+    _pypi("llm-claude-cli", "0.1.3", "wrappers", Probe(argv=("llm", "-m", "claude-cli", "hi #bash"), expects="It said hi"), "llm"),
+    _pypi("llm-claude-code", "0.0.3", "wrappers", Probe(argv=("llm", "-m", "claude-code", "hello"), expects="A title"), "llm"),
+    _pypi("claude-tap", "0.1.146", "wrappers", Probe(argv=("claude-tap", "--tap-no-open", "--", "-p", "hi #bash", "--allowedTools", "Bash"), expects="API calls: 2")),
+    _npm("ralphy-cli", "4.7.2", "wrappers", Probe(argv=("ralphy", "--claude", "--max-retries", "1", "--no-tests", "--no-lint", "hi #bash"), expects="It said hi")),
     _npm("@steipete/claude-code-mcp", "1.10.12", "wrappers", Probe(argv=("claude-code-mcp",), driver="mcp_call.py", expects="It said hi")),
     _npm("cc-sdd", "3.0.2", "configuration writers", Probe(argv=(), setup=(("cc-sdd", "--claude", "--yes"),), in_init=True, expects='"kiro[:-]spec-init"')),
     _npm("@fission-ai/openspec", "1.13.2", "configuration writers", Probe(argv=(), setup=(("openspec", "init", "--tools", "claude", "."),), in_init=True, expects="opsx:|openspec")),
+    _pypi("superclaude", "4.3.0", "configuration writers", Probe(argv=(), setup=(("superclaude", "install"),), in_init=True, expects='"sc:|"[^"]*research')),
+    _npm("get-shit-done-cc", "1.32.0", "configuration writers", Probe(argv=(), setup=(("get-shit-done-cc", "--claude", "--local"),), in_init=True, expects="gsd")),
+    _npm("bmad-method", "6.12.0", "configuration writers", Probe(argv=(), setup=(("bmad-method", "install", "-y", "--directory", ".", "--modules", "core", "--tools", "claude-code"),), in_init=True, expects="bmad-help")),
+    _npm("add-mcp", "2.4.0", "configuration writers", Probe(argv=(), setup=(("add-mcp", "-a", "claude-code", "-y", "-g", "--name", "thing", "https://127.0.0.1:9/mcp"),), in_init=True, expects='"name":"thing"')),
+    _npm("cc-safety-net", "2.4.5", "hooks", Probe(argv=("cc-safety-net", "hook", "--claude-code"), driver=_REFUSED, expects="reset --hard[\\s\\S]*(?i:blocked|safety net)[\\s\\S]*It was not run")),
+    _pypi("nah", "0.11.0", "hooks", Probe(argv=(), setup=(("nah", "install", "claude"),), driver=_REFUSED, expects="nah[\\s\\S]*It was not run")),
+    _pypi("cchooks", "0.1.5", "hooks", Probe(argv=("python", "{here}/cchooks_hook.py"), driver=_REFUSED, expects="Refused by cchooks[\\s\\S]*It was not run")),
 )  # fmt: skip

@@ -140,7 +140,10 @@ def _script(project: Path) -> list[Step]:
     bash = tool_use("Bash", id="toolu_b1", command="echo hi", description="Say hi")
     write = tool_use("Write", id="toolu_e1", file_path=file, content="one\ntwo\n")
     edit = tool_use("Edit", id="toolu_e2", file_path=file, old_string="two", new_string="three")
+    reset = tool_use("Bash", id="toolu_r1", command="git reset --hard", description="Reset")
     return [
+        step("It was not run.", when="toolu_r1", **usage),
+        step(reset, when="#reset", **usage),
         step("Edited.", when="toolu_e2", **usage),
         step(edit, when="toolu_e1", **usage),
         step(write, when="#edits", **usage),
@@ -202,6 +205,7 @@ def _conversation(project: Path, home: Path, env: dict[str, str], place: Path) -
         "output": str(used["outputTokens"]),
         "total": str(sum(used[name] for name in counts)),
         "out": str(place / "out"),
+        "here": str(_HERE),
     }
 
 
