@@ -7,29 +7,22 @@ look and the opening gains nothing: what is opened here was looked at, and all e
 import ctypes
 import errno
 import os
-import re
 
 from bridle.host.sandbox.inside.kernel import open_without_links
 from bridle.host.sandbox.inside.names import Names
 from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request
 from bridle.host.sandbox.inside.targets import FOLDER, KIND, REGULAR, where
+from bridle.host.wall.call_receiver import AllowedPaths
 from bridle.host.wall.closed_files import ClosedFiles
-
-_LEADS_ELSEWHERE = re.compile(
-    r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(?:fd|cwd|root|exe|map_files)(?:/.*)?"
-    r"|/dev/(?:fd(?:/.*)?|std(?:in|out|err))"
-)
-_SYSTEM = ("/proc/", "/sys/", "/dev/")
 
 
 class ReadOpenings:
     """Each method answers one call that opens for reading."""
 
-    def __init__(self, closed: ClosedFiles, free: tuple[str, ...]) -> None:
+    def __init__(self, closed: ClosedFiles, free: AllowedPaths) -> None:
         self._closed = closed
-        self._free = (*free, *_SYSTEM)
-        """Beginnings of paths that the kernel decides about alone."""
+        self.free = free
         names = _ReadNames(closed)
         self._openings = Openings(names)
         self.retry = self._openings.retry
@@ -38,7 +31,7 @@ class ReadOpenings:
         """Open what a call names, or let the kernel do that where nothing is closed."""
         base, at = (None, 0) if name == "open" else (0, 1)
         text = request.text(at)
-        if self._is_free(text):
+        if self.free.covers(os.fsencode(text)):
             request.proceed()
             return True
         folder, text = request.given(base, at)
@@ -64,11 +57,6 @@ class ReadOpenings:
         finally:
             os.close(found)
         return True
-
-    def _is_free(self, path: str) -> bool:
-        if not path.startswith(self._free) or "/../" in path or path.endswith("/.."):
-            return False
-        return _LEADS_ELSEWHERE.fullmatch(path) is None
 
     def _step_by_step(self, request: Request, base: int | None) -> bool:
         """Follow links one by one, each of them looked at, and wait for the other ends of pipes."""

@@ -19,8 +19,9 @@ from threading import get_native_id
 from bridle.host.sandbox.inside.creations import Creations
 from bridle.host.sandbox.inside.kernel import check
 from bridle.host.sandbox.inside.openings import Openings
-from bridle.host.sandbox.inside.requests import Request, receive
+from bridle.host.sandbox.inside.requests import Request
 from bridle.host.wall.bounds import Bounds, OutOfBounds
+from bridle.host.wall.call_receiver import CallReceiver
 from bridle.host.wall.changes import Changes
 from bridle.host.wall.closed_files import ClosedFile
 from bridle.host.wall.filters import OPENING, TO_WRITE, judged_filter, supervised_calls
@@ -145,12 +146,19 @@ class Supervisor:
         """Answer for the command and all that comes of it until the last of them has ended."""
         ready = select.poll()
         ready.register(listener, select.POLLIN)
-        while True:
-            for _, event in ready.poll(self._pause()):
-                if not event & select.POLLIN:
-                    return
-                if (request := receive(listener)) is not None:
-                    self._attend(request)
+        free = None if self._readings is None else self._readings.free
+        receiver = CallReceiver(listener, free, self._launcher)
+        try:
+            while True:
+                for _, event in ready.poll(self._pause()):
+                    if not event & select.POLLIN:
+                        return
+                    while (data := receiver.receive()) is not None:
+                        self._attend(Request(listener, data))
+                        if not receiver.waits or self._pause() is not None:
+                            break
+        finally:
+            receiver.close()
 
     def _pause(self) -> int | None:
         """How long to wait for the next call: pipes that have no other end yet are tried again."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.host.wall.bounds import Bounds
+from bridle.host.wall.call_receiver import AllowedPaths
 from bridle.host.wall.closed_files import closed_files, is_of_git, runs_git
 from bridle.host.wall.closed_index import index_of
 from bridle.host.wall.landlock import make_read_rules, make_rules
@@ -29,7 +30,7 @@ class _ReadRules(Struct, frozen=True):
     usual: dict[str, int]
     asked: object
     rules: int
-    free: tuple[str, ...]
+    free: AllowedPaths
 
 
 class Wall:
@@ -142,8 +143,8 @@ class Wall:
         places, files = found
         return self._known_rules(seen.usual, (own, seen.closed_paths, files), places)
 
-    def _read_rules_for(self, seen: VisiblePaths, roots: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-        """Rules that close all files of the working folders, and the beginnings of paths that stay open."""
+    def _read_rules_for(self, seen: VisiblePaths, roots: Sequence[str]) -> tuple[int, AllowedPaths]:
+        """Rules that close all files of the working folders, and the paths that stay open."""
         real = tuple(os.path.realpath(root) for root in roots)
         asked = (real, tuple((path, rights, _identity(path)) for path, rights in seen.own))
         if (known := self._read_rules) is not None:
@@ -154,7 +155,8 @@ class Wall:
         places = seen.apart_from(real)
         links = (f"{link}/" for link in _SYSTEM_LINKS if os.path.realpath(link) in places)
         free = tuple(f"{path}/" if os.path.isdir(path) else path for path in places)
-        known = self._read_rules = _ReadRules(seen.usual, asked, make_read_rules(places), (*free, *links))
+        rules = make_read_rules(places)
+        known = self._read_rules = _ReadRules(seen.usual, asked, rules, AllowedPaths((*free, *links)))
         return known.rules, known.free
 
 

@@ -192,7 +192,8 @@ def _commanded(
         return Verdict(f"{name} comes from your start-up files: {meant}")
     for each in simple.assignments:
         # `IFS= read` is how lines are read whole, and means nothing to anything but read.
-        fine = is_harmless_as(each.name, each.value.value) or (each.name == "IFS" and name == "read")
+        fine = is_harmless_as(each.name, each.value.value, literal=each.value.literal)
+        fine = fine or (each.name == "IFS" and name == "read")
         if not fine or not each.value.inert or not each.plain:
             return Verdict(f"setting {each.name} may change what {name} does")
     filled_in = [word for word in words if word.names or word.pieces]
@@ -259,7 +260,8 @@ def _assigned(simple: Simple, scene: LineContext) -> Verdict:
     for each in simple.assignments:
         if not each.plain or not may_be_set(each.name):
             return Verdict(f"setting {each.name} may change what follows")
-        if is_harmless(each.name) and not each.value.literal:
+        value = each.value
+        if is_harmless(each.name) and not (value.literal and is_harmless_as(each.name, value.value)):
             return Verdict(f"other programs may use {each.name}, and its value is unknown")
         if not scene.values.is_inert(each.value, simple):
             return Verdict(f"setting {each.name} may set another variable or run a command")
@@ -269,7 +271,11 @@ def _assigned(simple: Simple, scene: LineContext) -> Verdict:
 def _declared(simple: Simple) -> Verdict:
     words = simple.words[1:]
     plain = [
-        each for each in simple.assignments if each.plain and each.value.inert and is_harmless(each.name)
+        each
+        for each in simple.assignments
+        if each.plain
+        and each.value.inert
+        and is_harmless_as(each.name, each.value.value, literal=each.value.literal)
     ]
     if simple.words and simple.words[0].value == "export" and len(plain) == len(words) and words:
         return Verdict("it sets harmless variables", True)
@@ -386,7 +392,10 @@ def _file_command(
     name = program(words[0])
     if not name or name in scene.functions or name in scene.startup:
         return False
-    plain = all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
+    plain = all(
+        is_harmless_as(each.name, each.value.value, literal=each.value.literal) and each.value.inert
+        for each in simple.assignments
+    )
     is_simple = plain and not wrappers & _NEVER_HARMLESS_BEHIND
     for filled in _made(name, words[1:], simple, scene):
         effects = touched(name, filled) or written(name, filled)

@@ -32,7 +32,7 @@ def _leads(simple: Simple) -> bool:
 
 
 def _harmless(name: str, value: Word) -> bool:
-    return is_harmless_as(name, value.value) and value.inert
+    return is_harmless_as(name, value.value, literal=value.literal) and value.inert
 
 
 def _name_unknown(word: Word) -> bool:

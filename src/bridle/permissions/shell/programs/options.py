@@ -10,6 +10,7 @@ from bridle.permissions.shell.syntax.words import Word
 
 _NUMBER = re.compile(r"-\d+")
 _VARIABLE = re.compile(r'"?\$(?:\w+|\{\w+\})"?')
+_CHARACTER_SET = re.compile(r"[\w.:+-]*(?://(?:TRANSLIT|IGNORE))*", re.ASCII)
 _LIKE_OPTION = re.compile(r"--?[A-Za-z]")
 ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 Operands = Literal["paths", "pattern", "text", "none"]
@@ -46,6 +47,8 @@ class HarmlessUse(Struct, frozen=True):
     follows: str = ""
     """Options that make it follow the links in the folders that it goes into, a plus sign between those that
     do so together; `always` where none is needed."""
+    character_sets: str = ""
+    """Options whose value is a character set, and the path of a file where there is a slash in it."""
     limits: str = ""
     """Options that end its reading, so that a device without an end may be read."""
     letters: Letters = "getopt"
@@ -178,6 +181,8 @@ def parse(use: HarmlessUse, words: tuple[Word, ...]) -> Parsed:
             index += 1
             _check_value(use, given, name)
         if given is not None:
+            if name in use.character_sets.split() and not _CHARACTER_SET.fullmatch(given.value):
+                raise Refused(f"{given.raw} may be a file")
             values.append((name, given))
     return Parsed(tuple(operands), frozenset(options), tuple(values))
 

@@ -268,7 +268,12 @@ PLAIN = {
         "ei:n:rz", "echo input-range= head-count= repeat zero-terminated version help", safe=False
     ),
     "pr": HarmlessUse("abcdfFh:l:mN:n::rs::S::tTvw:W:", "version help", safe=False, numbers=True),
-    "iconv": HarmlessUse("f:t:cls", "from-code= to-code= list silent version help", safe=False),
+    "iconv": HarmlessUse(
+        "f:t:cls",
+        "from-code= to-code= list silent version help",
+        safe=False,
+        character_sets="-f -t --from-code --to-code",
+    ),
     "bc": HarmlessUse("lqsw", "mathlib quiet standard warn version", "none", safe=False),
     "tsort": HarmlessUse("", "version help"),
     "nm": HarmlessUse(

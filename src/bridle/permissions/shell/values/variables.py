@@ -20,6 +20,8 @@ _DANGEROUS = re.compile(
 )
 
 
+_NAMES_FILES = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM")
+"""Libraries read files of that name, which may be any with a slash in it: catalogs hold printing formats."""
 _PAGERS = frozenset({"PAGER", "GIT_PAGER"})
 
 
@@ -28,10 +30,14 @@ def is_harmless(name: str) -> bool:
     return _HARMLESS.fullmatch(name) is not None
 
 
-def is_harmless_as(name: str, value: str) -> bool:
-    """Whether one value of a variable is harmless: a time zone may be a file of its own."""
-    odd = name == "TZ" and (value.startswith(("/", ":")) or ".." in value)
-    return (is_harmless(name) and not odd) or (name in _PAGERS and value == "cat")
+def is_harmless_as(name: str, value: str, *, literal: bool = True) -> bool:
+    """Whether one value of a variable is harmless; of one that names files, it must be known and plain."""
+    if name in _PAGERS:
+        return literal and value == "cat"
+    if _NAMES_FILES.fullmatch(name) is not None:
+        odd = "/" in value if name != "TZ" else value.startswith(("/", ":")) or ".." in value
+        return literal and not odd
+    return is_harmless(name)
 
 
 def may_be_set(name: str) -> bool:
