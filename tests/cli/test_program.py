@@ -84,6 +84,10 @@ async def test_unknown_option_is_one_line_and_code_one(tmp_path: Path):
         (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "can't be used together"),
         (("-p", "hi", "--allowedTools", "Bash("), "--allowedTools"),
         (("-p", "hi", "--max-turns", "none"), "whole number"),
+        (
+            ("-p", "hi", "--agents", "{}", "--managed-settings", '{"disableSideloadFlags": true}'),
+            "disableSideloadFlags",
+        ),
         (("ssh", "host"), "'bridle ssh' is not part of this version"),
         (("assistant",), "'bridle assistant' is not part of this version"),
         (("cc://host:1/x",), "cc:// are not part of this version"),

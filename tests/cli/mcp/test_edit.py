@@ -218,3 +218,13 @@ async def test_secret_is_asked_for_at_a_terminal(program: Program):
     assert code == 0
     kept = json.loads((program.home / ".claude" / ".credentials.json").read_text())
     assert [entry["clientSecret"] for entry in kept["mcpOAuthClientConfig"].values()] == ["typed"]
+
+
+async def test_server_that_policy_denies_is_not_added(program: Program):
+    config = program.home / ".claude"
+    config.mkdir(exist_ok=True)
+    (config / "settings.json").write_text('{"deniedMcpServers": [{"serverName": "a"}]}')
+    done = await program.run("mcp", "add", "a", "--", "/bin/true")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "error: the server a is not allowed here: denied by deniedMcpServers\n"
+    assert (await program.run("mcp", "add", "b", "--", "/bin/true")).code == 0

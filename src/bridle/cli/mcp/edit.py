@@ -10,7 +10,9 @@ import msgspec
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.config.load import load
 from bridle.config.mcp.entry import read_entry
+from bridle.config.mcp.policy import Policy
 from bridle.config.mcp.servers import desktop_config_path, read_desktop_config
 from bridle.host.stdio import ask_secret
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
@@ -113,9 +115,12 @@ def _write(name: str, raw: Mapping[str, Any], scope: FileScope, *, env: Mapping[
         raise UsageError(f"invalid server name {name!r}: use letters, digits, - and _")
     try:
         # Variables that are not set here may be set where the server is used.
-        read_entry(name, raw, _AnyVariable(env))
+        entry = read_entry(name, raw, _AnyVariable(env))
     except ConfigError as error:
         raise UsageError(f"{name} {error}") from error
+    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
+    if (objection := Policy(config).objection(Server(name=name, config=entry, scope=scope))) is not None:
+        raise UsageError(f"the server {name} is not allowed here: {objection}")
     return write_server(name, raw, scope, env=env, cwd=cwd)
 
 

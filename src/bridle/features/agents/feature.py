@@ -11,6 +11,7 @@ from bridle.engine.feature import Feature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.context import FeatureContext
 from bridle.types.agent import AGENT_TOOL
+from bridle.types.errors import ConfigError
 from bridle.types.services.service import Service
 from bridle.types.variables import is_hosted
 
@@ -138,6 +139,8 @@ def open_agents(context: FeatureContext) -> AgentsFeature:
     options, env, files = context.options, context.env, context.extension_files
     given: tuple[AgentDefinition, ...] = ()
     if options.agents is not None:
+        if context.settings.disable_sideload_flags:
+            raise ConfigError("--agents is turned off by the managed setting disableSideloadFlags.")
         from bridle.features.agents.main_agent import flag_agents
 
         given = flag_agents(options.agents)
