@@ -128,7 +128,7 @@ def _thinking(options: SessionOptions, config: Config, env: Mapping[str, str]) -
     budget = options.max_thinking_tokens
     if budget is None:
         budget = whole_number(env, "MAX_THINKING_TOKENS", least=0)
-    off = config.settings.always_thinking_enabled is False or is_on(env, "CLAUDE_CODE_DISABLE_THINKING")
+    off = config.settings.always_thinking_enabled is False
     match options.thinking:
         case "disabled":
             return Thinking("disabled")
@@ -136,6 +136,8 @@ def _thinking(options: SessionOptions, config: Config, env: Mapping[str, str]) -
             return Thinking("adaptive", display=shown)
         case "enabled":
             return Thinking("enabled", budget, shown)
+        case _ if is_on(env, "CLAUDE_CODE_DISABLE_THINKING"):
+            return Thinking("disabled", sent=False)
         case _ if budget is not None:
             return Thinking("enabled", budget, shown) if budget else Thinking("disabled")
         case _:

@@ -25,6 +25,8 @@ class Thinking(Struct, frozen=True):
     mode: Literal["adaptive", "enabled", "disabled"]
     budget: int | None = None
     display: Literal["summarized", "omitted"] | None = None
+    sent: bool = True
+    """False: the request says nothing of thinking, for services that do not know the word."""
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):

@@ -115,6 +115,7 @@ def test_thinking_is_sent_with_its_context_management(thinking: Thinking, form: 
 def test_disabled_thinking_is_said_unless_the_model_cannot_hear_it():
     asked = request(HELLO, thinking=Thinking("disabled"))
     assert body(asked)["thinking"] == {"type": "disabled"}
+    assert "thinking" not in body(request(HELLO, thinking=Thinking("disabled", sent=False)))
     assert "context_management" not in body(asked)
     assert "thinking" not in body(replace(asked, model="claude-opus-5-5"))
 

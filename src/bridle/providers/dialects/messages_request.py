@@ -224,7 +224,7 @@ def _thinking(request: ModelRequest, experimental: bool) -> dict[str, Any]:
     if thinking.mode == "disabled":
         # Such a model takes no word against thinking.
         always = catalog.find(request.model).thinking == "always"
-        return {} if always else {"thinking": {"type": "disabled"}}
+        return {} if always or not thinking.sent else {"thinking": {"type": "disabled"}}
     form: dict[str, Any] = {"type": thinking.mode}
     if thinking.mode == "enabled":
         most = request.max_tokens - 1

@@ -1,4 +1,4 @@
-"""A host may have a program that ends for lack of work, and requests that are sent compressed."""
+"""What hosts ask for with variables: an end for lack of work, compressed requests, no word of thinking."""
 
 import asyncio
 from pathlib import Path
@@ -30,3 +30,12 @@ async def test_requests_are_compressed_on_request(tmp_path: Path):
         (request,) = server.requests
         assert request.headers["content-encoding"] == "gzip" and request.raw[:2] == b"\x1f\x8b"
         assert request.body["messages"]
+
+
+async def test_requests_say_nothing_of_thinking_on_request(tmp_path: Path):
+    async with MessagesServer([step("Yes."), step("Yes.")]) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "hi", CLAUDE_CODE_DISABLE_THINKING="1")
+        await program.run("-p", "hi", MAX_THINKING_TOKENS="0")
+        first, second = server.requests
+        assert "thinking" not in first.body and second.body["thinking"] == {"type": "disabled"}
