@@ -39,6 +39,7 @@ class EarlierState(Struct, frozen=True, kw_only=True):
 
     undone: tuple[Undone, ...] = ()
     after: Mapping[str, Stamp] = {}
+    contents: Mapping[str, str] = {}
 
 
 NOTHING_EARLIER = EarlierState()
@@ -56,14 +57,12 @@ def undone_row(undone: Undone, now: str, *, cwd: str = "") -> NoteEntry:
     }
 
 
-def after_row(after: Mapping[str, Stamp], now: str) -> NoteEntry:
-    """The line that says how the files of a session lie on disk when it ends."""
-    newest = list(after.items())[-_MOST_STAMPS:]
-    return {
-        "type": _AFTER,
-        "files": {path: stamp and list(stamp) for path, stamp in newest},
-        "timestamp": now,
-    }
+def after_row(after: Mapping[str, Stamp], contents: Mapping[str, str], now: str) -> NoteEntry:
+    """The line that says how the files of a session lie on disk when it ends, and what small ones hold."""
+    newest = dict(list(after.items())[-_MOST_STAMPS:])
+    files = {path: stamp and list(stamp) for path, stamp in newest.items()}
+    known = {path: digest for path, digest in contents.items() if path in newest}
+    return {"type": _AFTER, "files": files, "contents": known, "timestamp": now}
 
 
 def read_earlier(path: str, cwd: str) -> EarlierState:
@@ -74,6 +73,7 @@ def read_earlier(path: str, cwd: str) -> EarlierState:
     """
     undone: list[Undone] = []
     after: dict[str, Stamp] = {}
+    contents: dict[str, str] = {}
     with open(path, "rb") as file:
         for line in file:
             head = line[:_LONGEST_PREFIX]
@@ -81,7 +81,10 @@ def read_earlier(path: str, cwd: str) -> EarlierState:
                 undone.clear()
             elif any(mark in head for mark in _OWN_MARKS) and (row := decode_line(line)) is not None:
                 _take_own(row, cwd, undone, after)
-    return EarlierState(undone=tuple(undone), after=after)
+                given = row.get("contents")
+                if isinstance(given, dict):
+                    contents = {str(name): str(digest) for name, digest in given.items()}
+    return EarlierState(undone=tuple(undone), after=after, contents=contents)
 
 
 def _take_own(row: Mapping[str, Any], cwd: str, undone: list[Undone], after: dict[str, Stamp]) -> None:

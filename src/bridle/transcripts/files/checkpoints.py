@@ -23,7 +23,7 @@ from bridle.transcripts.files.checkpoint_entries import (
     undone_row,
 )
 from bridle.transcripts.files.command_changes import Watch, watch
-from bridle.transcripts.files.restoring import Plan, full_stamp, is_as, make_plan, named
+from bridle.transcripts.files.restoring import Plan, full_stamp, is_as, make_plan, named, small_digest
 from bridle.transcripts.files.tree import Tree
 from bridle.transcripts.line import timestamp
 from bridle.types.entry import NoteEntry
@@ -79,6 +79,8 @@ class FileCheckpoints:
         self._in_turn = False
         self._after: dict[str, Stamp] = {}
         """How files lay on disk when the session had last changed them."""
+        self._contents: dict[str, str] = dict(before.contents)
+        """Digests of what small ones held then: writing the same again changes nothing."""
         self._foreign: dict[str, str] = {}
         """Files that others have changed, with the newest prompt of then."""
         self._undone: list[Undone] = list(before.undone)
@@ -193,7 +195,7 @@ class FileCheckpoints:
         if self._around.whole and self._snapshots and not self._ephemeral:
             # What others have changed is not as the session left it, whatever it looks like later.
             foreign = dict.fromkeys(self._foreign, _FOREIGN)
-            self._around.note(after_row({**self._after, **foreign}, self._now()))
+            self._around.note(after_row({**self._after, **foreign}, self._contents, self._now()))
         self._tree.close()
         if self._ephemeral:
             await asyncio.to_thread(self._folder.remove)
@@ -237,7 +239,7 @@ class FileCheckpoints:
             what = error.filename or "A file"
             raise SessionError(f"{what} cannot be written: {error.strerror}. Nothing was changed.") from error
         for path in plan.steps:
-            self._after[path] = full_stamp(path)
+            self._left(path, full_stamp(path))
             self._foreign.pop(path, None)
         return before
 
@@ -264,11 +266,13 @@ class FileCheckpoints:
             if path in self._after and self._after[path] == stamp:
                 continue
             if self._working:
-                self._after[path] = stamp
+                self._left(path, stamp)
                 if path not in newest and self._is_inside(path):
                     was = self._tree.was(path)
                     if not is_as(path, was):
                         found[path] = was
+            elif self._holds_the_same(path, stamp):
+                self._after[path] = stamp
             elif path in self._after or any(path in backups for backups in self._snapshots.values()):
                 self._after[path] = stamp
                 self._foreign[path] = next(reversed(self._snapshots), "")
@@ -291,9 +295,25 @@ class FileCheckpoints:
         newest = next(reversed(self._snapshots), "")
         for path, stamp in after.items():
             now = full_stamp(path)
-            self._after[path] = now
-            if now != stamp:
+            self._after[path] = stamp
+            if now != stamp and not self._holds_the_same(path, now):
                 self._foreign[path] = newest
+            self._after[path] = now
+
+    def _left(self, path: str, stamp: Stamp) -> None:
+        """The session has changed a file, and this is how it left it."""
+        self._after[path] = stamp
+        if (digest := small_digest(path)) is None:
+            self._contents.pop(path, None)
+        else:
+            self._contents[path] = digest
+
+    def _holds_the_same(self, path: str, stamp: Stamp) -> bool:
+        """Whether a file was only written again, with what the session left in it."""
+        left = self._after.get(path)
+        if not left or not stamp or left[0] != stamp[0] or path not in self._contents:
+            return False
+        return small_digest(path) == self._contents[path]
 
     def _newest(self) -> dict[str, Backup]:
         return next(reversed(self._snapshots.values()), {})

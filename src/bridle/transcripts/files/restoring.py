@@ -1,5 +1,6 @@
 """Puts files, links and folders back as they were: first everything is looked at, then everything is done."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,8 @@ from bridle.transcripts.files.backups import Backup, BackupFolder, straight
 from bridle.types.services.checkpoints import Rewound
 
 _MOST_NAMED = 5
+_MOST_DIGESTED = 256 * 1024
+_DIGITS = 32
 _MOST_COMPARED = 4 * 1024 * 1024
 
 
@@ -132,6 +135,19 @@ def full_stamp(path: str) -> tuple[int, ...] | None:
     if stat.S_ISDIR(status.st_mode):
         return (status.st_mode,)  # A folder gets another time with each file in it.
     return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def small_digest(path: str) -> str | None:
+    """The digest of a plain file that is small; None of anything else."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(file, "rb") as opened:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_DIGESTED:
+                return None
+            return hashlib.sha256(opened.read(_MOST_DIGESTED + 1)).hexdigest()[:_DIGITS]
+    except OSError:
+        return None
 
 
 def named(paths: Iterable[str]) -> str:
