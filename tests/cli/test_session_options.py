@@ -35,7 +35,7 @@ def _line(flag: Flag) -> list[str]:
 def test_every_flag_of_a_session_has_a_field_and_every_field_a_flag():
     flags = {field_of(flag.key) for flag in FLAGS if flag.status != "later"}
     assert {field_of(flag.key) for flag in _OF_SESSIONS} <= set(_FIELDS)
-    assert set(_FIELDS) - flags == {"prompt", "draft", "interactive", "job"}
+    assert set(_FIELDS) - flags == {"prompt", "draft", "draft_note", "interactive", "job"}
 
 
 def test_every_flag_becomes_a_value_of_the_fields_type_and_the_same_flag_again():

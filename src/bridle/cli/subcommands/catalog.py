@@ -45,14 +45,18 @@ _OWN = (
         "links",
         SUBCOMMANDS["links"],
         commands=(
-            Subcommand("install", "Register bridle for links on this desktop", "terminal.links:install"),
+            Subcommand(
+                "install",
+                "Register bridle for links on this desktop",
+                "terminal.links:install",
+                examples=("bridle links install",),
+            ),
             Subcommand("uninstall", "Take it back", "terminal.links:uninstall"),
         ),
         details=(
             "claude-cli://open?q=<prompt>&cwd=<folder> opens a session with the prompt typed in. Nothing is\n"
             "sent before you press Enter. Nothing is registered unless you ask for it here."
         ),
-        examples=("bridle links install",),
     ),
     Subcommand(
         "ultrareview",
