@@ -1,9 +1,11 @@
 """`bridle hub` as people run it: served, killed, backed up, restored, paired with and revoked."""
 
 import asyncio
+import datetime
 import os
 import re
 import sqlite3
+import ssl
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncGenerator
@@ -12,10 +14,19 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
+from bridle.cli.hub.pictures import qr_code
+from bridle.cli.hub.serving import public_address
 from bridle.frontends.hub.database import SCHEMA_VERSION, Database, StoreError, database_path, migrate
+from bridle.frontends.hub.serve import read_address
 from tests.fakes.forked import start
 from tests.frontends.hub.scene import Client, said
+from tests.tables import table
 
 
 async def _run(folder: Path, *words: str) -> tuple[int | None, str, str]:
@@ -169,3 +180,87 @@ async def test_jobs_are_committed_together_and_one_that_fails_undoes_only_its_ow
     )
     base.close()
     assert [key for (key,) in keys] == ["a", "c", "e", "secret"]
+
+
+async def test_a_code_is_shown_as_a_picture_that_a_phone_reads(tmp_path: Path):
+    segno = pytest.importorskip("segno", reason="segno is not installed")
+    link = "https://hub.example/#pair=ABCDE-FGHJK"
+    drawn = re.sub("\x1b\\[[0-9;]*m", "", qr_code(link)).splitlines()
+    cells = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}
+    rows = [[cells[each][half] for each in line] for line in drawn for half in (0, 1)]
+    wanted = [list(row) for row in segno.make(link, error="l", micro=False).matrix_iter(border=2)]
+    assert rows[: len(wanted)] == wanted
+
+
+@table(
+    "names, listen, certificate, is_proxied, address",
+    [
+        ([], "127.0.0.1:8790", "", False, "http://127.0.0.1:8790"),
+        (["hub.example"], "0.0.0.0:8790", "", False, "http://hub.example:8790"),
+        (["hub.example"], "0.0.0.0:8790", "c.pem", False, "https://hub.example:8790"),
+        (["hub.example"], "0.0.0.0:443", "c.pem", False, "https://hub.example"),
+        (["hub.example", "other"], "127.0.0.1:8790", "", True, "https://hub.example"),
+    ],
+)
+def test_the_address_for_devices_follows_from_the_command_line(
+    names: list[str], listen: str, certificate: str, is_proxied: bool, address: str
+):
+    read = read_address(listen, certificate, certificate)
+    assert public_address(names, read, read.port, is_proxied=is_proxied) == address
+
+
+async def test_the_hub_is_served_by_https_with_a_certificate(tmp_path: Path):
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    _make_certificate(chain, key)
+    command = (
+        sys.executable,
+        "-m",
+        "bridle",
+        "hub",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--host",
+        "localhost",
+    )
+    env = {**os.environ, "CLAUDE_CONFIG_DIR": str(tmp_path)}
+    program = await asyncio.create_subprocess_exec(
+        *command, "--tls-cert", str(chain), "--tls-key", str(key), env=env, stdout=PIPE, stderr=PIPE
+    )
+    assert program.stdout is not None
+    try:
+        found = re.search(r"https://127.0.0.1:(\d+)", (await program.stdout.readline()).decode())
+        assert found is not None
+        trusted = ssl.create_default_context(cafile=str(chain))
+        reader, writer = await asyncio.open_connection("localhost", int(found[1]), ssl=trusted)
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        writer.close()
+        assert f"https://localhost:{found[1]}/#pair=" in (await _run(tmp_path, "pair"))[1]
+        # The cookie of a browser never travels in clear.
+        code = await _code(tmp_path, "pair")
+        body = f'{{"code": "{code}"}}'.encode()
+        reader, writer = await asyncio.open_connection("localhost", int(found[1]), ssl=trusted)
+        head = b"POST /api/pair HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+        head += b"sec-fetch-site: same-origin\r\n"
+        writer.write(head + b"content-length: %d\r\n\r\n%b" % (len(body), body))
+        assert b"httponly" in (said := (await reader.read()).lower()) and b"secure" in said
+        writer.close()
+    finally:
+        program.send_signal(SIGTERM)
+        await program.communicate()
+
+
+def _make_certificate(chain: Path, key: Path) -> None:
+    own = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(own.public_key())
+        .serial_number(1).not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(own, hashes.SHA256())
+    )  # fmt: skip
+    chain.write_bytes(made.public_bytes(Encoding.PEM))
+    key.write_bytes(own.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

@@ -9,9 +9,14 @@ _QUIET_ZONE = 2
 
 def show_link(link: str) -> None:
     """Print a link, at a terminal as a QR code too."""
+    show_code(link)
+    say(f"{link}\n")
+
+
+def show_code(link: str) -> None:
+    """Print a link as a QR code, where there is a terminal."""
     if os.isatty(1) and (code := qr_code(link)):
         say(code)
-    say(f"{link}\n")
 
 
 def qr_code(text: str) -> str:

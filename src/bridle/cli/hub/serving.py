@@ -3,16 +3,17 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Concatenate, ParamSpec, TypeVar
 
+from bridle.cli.hub.pictures import show_code
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.frontends.hub import environments, identity, sessions
 from bridle.frontends.hub.database import StoreError, back_up, connect, database_path, migrate
 from bridle.frontends.hub.hub import Options
-from bridle.frontends.hub.serve import read_address, serve
+from bridle.frontends.hub.serve import Address, read_address, serve
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import UsageError
 
@@ -27,16 +28,17 @@ def serve_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
     address = read_address(
         given.text("listen") or "", given.text("tls-cert") or "", given.text("tls-key") or ""
     )
-    folder = _folder(given, env)
+    folder, proxied = _folder(given, env), given.on("behind-https")
     options = Options(
         folder=folder,
         listen=address.host,
         hosts=",".join(given.all("host")),
-        is_secure=bool(address.certificate) or given.on("behind-https"),
+        is_secure=bool(address.certificate) or proxied,
     )
 
     def ready(port: int) -> None:
         new = not _transact(folder, identity.devices)
+        _transact(folder, _note_address, public_address(given.all("host"), address, port, is_proxied=proxied))
         hint = "Pair a device with: bridle hub pair\n" if new else ""
         say(f"Serving {address.url(port)}, with data in {folder}. Stop it with ctrl+c.\n{hint}")
 
@@ -52,6 +54,7 @@ def show_status(given: ParsedArguments, env: Mapping[str, str]) -> int:
     running = _transact(folder, sessions.all_sessions)
     asks = _transact(folder, sessions.questions)
     lines = [
+        f"address   {_address(given, env) or 'not served yet: bridle hub serve'}",
         f"data      {folder}",
         f"devices   {len(_transact(folder, identity.devices))}",
         f"machines  {len(machines)}",
@@ -71,9 +74,12 @@ def pair_device(given: ParsedArguments, env: Mapping[str, str]) -> int:
         raise UsageError(f"--role must be one of {', '.join(identity.ROLES)}")
     name = given.text("name") or ""
     code = _transact(_folder(given, env), identity.make_code, kind="device", role=role, name=name)
+    url = _address(given, env)
+    if url:
+        show_code(f"{url}/#pair={code}")
+    where = f"Open {url}/#pair={code}, or type this code" if url else "Type this code"
     return say(
-        f"{code}\n"
-        f"Type this code on the page of the hub within ten minutes. The device may then {_rights(role)}.\n"
+        f"{code}\n{where} on the page of the hub within ten minutes. The device may then {_rights(role)}.\n"
     )
 
 
@@ -81,7 +87,8 @@ def add_machine(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Show a code to add a machine."""
     name = given.text("name") or ""
     code = _transact(_folder(given, env), identity.make_code, kind="machine", role="", name=name)
-    return say(f"{code}\nRun this on the machine within ten minutes: bridle hub join URL {code}\n")
+    url = _address(given, env) or "URL"
+    return say(f"{code}\nRun this on the machine within ten minutes: bridle hub join {url} {code}\n")
 
 
 def list_devices(given: ParsedArguments, env: Mapping[str, str]) -> int:
@@ -132,6 +139,29 @@ def restore_hub(given: ParsedArguments, env: Mapping[str, str]) -> int:
     back_up(source, path)
     migrate(path)
     return tell(f"Restored {path}.")
+
+
+def public_address(names: Sequence[str], address: Address, port: int, *, is_proxied: bool) -> str:
+    """Where devices reach the hub, as far as the command line says it."""
+    if not names:
+        return address.url(port)
+    scheme = "https" if is_proxied or address.certificate else "http"
+    ends = is_proxied or (scheme, port) in (("https", 443), ("http", 80))
+    return f"{scheme}://{names[0]}{'' if ends else f':{port}'}"
+
+
+def _note_address(base: sqlite3.Connection, url: str) -> None:
+    base.execute("INSERT OR REPLACE INTO meta VALUES ('address', ?)", (url.encode(),))
+
+
+def _address(given: ParsedArguments, env: Mapping[str, str]) -> str:
+    """Where the hub was reached when it was served last; empty if it never was."""
+
+    def read(base: sqlite3.Connection) -> str:
+        row = base.execute("SELECT value FROM meta WHERE key = 'address'").fetchone()
+        return row[0].decode() if row else ""
+
+    return _transact(_folder(given, env), read)
 
 
 def hub_folder(env: Mapping[str, str]) -> str:
