@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bridle.frontends.hub.app import routes_of
+from bridle.frontends.hub.pages import FILES
 from bridle.frontends.hub.sessions import merge_patch
 from bridle.frontends.hub.tokens import Claims, sign, verify
 from bridle.frontends.hub.work_secret import decode_work_secret
@@ -221,7 +224,61 @@ _PATHS = (
     ("POST", "/api/auth/trusted_devices"),
     ("POST", "/api/files"),
     ("GET", "/api/oauth/files/file_1/content"),
+    ("GET", "/api/keys"),
+    ("PUT", "/api/keys/machine_1"),
+    ("GET", "/api/machine"),
+    ("GET", "/api/machine/keys"),
+    ("PUT", "/api/machine/keys"),
+    ("GET", "/api/push"),
+    ("PUT", "/api/push"),
+    ("DELETE", "/api/push"),
+    ("POST", "/api/push/try"),
 )
+_OPEN = {"/healthz", "/api/pair", "/api/join", *FILES}
+"""What needs no key: the page, and the routes by which keys are got."""
+
+
+async def test_every_route_of_the_hub_is_in_these_tests(tmp_path: Path):
+    async with hub_at(tmp_path) as scene:
+        routes = routes_of(scene.hub)
+    known = {
+        (method, re.sub(r"(?<=/)(?:[a-z]+_1|e)(?=/|$)", "*", path.partition("?")[0]))
+        for method, path in _PATHS
+    }
+    served = {
+        (method, re.sub(r"\{\w+\}", "*", each.path))
+        for each in routes
+        if each.path not in _OPEN
+        for method in set(each.methods or ()) - {"HEAD"}
+    }
+    assert served == known
+
+
+async def test_no_body_is_a_defect_whatever_it_holds(tmp_path: Path):
+    async with hub_at(tmp_path) as scene:
+        phone, machine = await scene.device(), await scene.machine()
+        id, worker, _ = await scene.worker(machine)
+        environment, poller = await scene.environment(machine)
+        bodies = (
+            b"{",
+            b"[]",
+            b"\xff\xfe",
+            b"[" * 50_000,
+            b'{"a":' * 50_000,
+            b"null",
+            b'{"id": 1e999}',
+            b" " * 8_000_001,
+        )
+        for method, path in _PATHS:
+            if method == "GET" or path == "/api/files":
+                continue
+            real = re.sub("(?:session|cse)_1", id, path).replace("env_1", environment)
+            for client in (phone, machine, worker, poller):
+                for body in bodies if client is phone else bodies[:-1]:
+                    scene.hub.guard._wrong.clear()
+                    answer = await client.send(method, real, body)
+                    assert answer.status < 500, (method, real, body[:20], answer.body)
+                    assert answer.status == 204 or answer.json, (method, real, body[:20])
 
 
 async def test_no_route_answers_without_a_key_that_is_valid_there(tmp_path: Path):

@@ -74,7 +74,20 @@ def app_of(hub: Hub) -> ASGIApp:
             await asyncio.gather(pushing, return_exceptions=True)
             await asyncio.to_thread(hub.base.close)
 
-    routes = [
+    routes = routes_of(hub, pusher)
+    handlers: dict[Any, Any] = {
+        Refusal: _refuse,
+        BridleError: _fault,
+        HTTPException: _unknown,
+        Exception: _defect,
+    }
+    return _Entrance(Starlette(routes=routes, lifespan=living, exception_handlers=handlers), hub)
+
+
+def routes_of(hub: Hub, pusher: PushService | None = None) -> list[Route]:
+    """Everything that a hub answers."""
+    pusher = pusher or PushService(hub, delay=hub.options.push_delay)
+    return [
         *Wire(hub).routes(),
         *Devices(hub).routes(),
         *Browsing(hub).routes(),
@@ -83,13 +96,6 @@ def app_of(hub: Hub) -> ASGIApp:
         *page_routes(),
         Route("/healthz", _healthy),
     ]
-    handlers: dict[Any, Any] = {
-        Refusal: _refuse,
-        BridleError: _fault,
-        HTTPException: _unknown,
-        Exception: _defect,
-    }
-    return _Entrance(Starlette(routes=routes, lifespan=living, exception_handlers=handlers), hub)
 
 
 class _Entrance:

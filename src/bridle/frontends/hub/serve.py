@@ -1,6 +1,7 @@
 """Runs a hub until a signal ends it."""
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from bridle.types.errors import UsageError
 DEFAULT_PORT = 8790
 _BACKLOG = 2048
 _GRACE = 3
+_HEAD_SECONDS = 20.0
+"""How long a new connection may take to send its first request."""
+_DEAD_SECONDS = 60
 
 
 class Address(Struct, frozen=True):
@@ -62,6 +66,7 @@ def serve(options: Options, address: Address, *, ready: Callable[[int], object])
     except ImportError as error:
         raise UsageError("the hub needs more packages: install bridle[hub]") from error
     listening = _listen(address)
+    _raise_limit()
     asyncio.run(_serve(uvicorn, options, address, listening, ready))
 
 
@@ -74,7 +79,8 @@ async def _serve(
     tls = {"ssl_certfile": address.certificate, "ssl_keyfile": address.key} if address.certificate else {}
     try:
         settings = uvicorn.Config(
-            app_of(hub), log_level="critical", access_log=False, server_header=False, lifespan="on",
+            app_of(hub), http=_patient_protocol(),
+            log_level="critical", access_log=False, server_header=False, lifespan="on",
             timeout_keep_alive=75, timeout_graceful_shutdown=_GRACE, proxy_headers=False, **tls,
         )  # fmt: skip
         settings.load()
@@ -103,15 +109,52 @@ async def _serve(
     await serving
 
 
+def _patient_protocol() -> type[asyncio.Protocol]:
+    """The protocol of uvicorn, which ends connections that never send a whole request."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    class PatientProtocol(HttpToolsProtocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._first = self.loop.call_later(_HEAD_SECONDS, transport.close)
+
+        def on_headers_complete(self) -> None:
+            self._first.cancel()
+            super().on_headers_complete()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._first.cancel()
+            super().connection_lost(exc)
+
+    return PatientProtocol
+
+
+def _raise_limit() -> None:
+    """Let the hub have as many connections as the system allows: every session is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 async def _started(server: Any) -> None:
     while not server.started:
         await asyncio.sleep(0.01)
+
+
+def _drop_dead_peers(listening: socket.socket) -> None:
+    """Connections whose other end is gone, or takes nothing, end after a minute."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_SECONDS * 1_000)
 
 
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    _drop_dead_peers(listening)
     try:
         listening.bind((address.host, address.port))
     except OSError as error:
