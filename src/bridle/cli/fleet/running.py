@@ -7,13 +7,12 @@ import signal
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.frontends.fleet.records import MODES, RETRIES, Result, RunOptions, Task
 from bridle.frontends.fleet.run import create_run, driving
-from bridle.frontends.fleet.store import RunStore, find_run, runs_folder
+from bridle.frontends.fleet.store import RunStore
 from bridle.frontends.fleet.summary import closing_line, result_line
 from bridle.frontends.fleet.task_files import read_tasks
 from bridle.host.stdio import complain, libraries_on_stderr
@@ -33,26 +32,6 @@ def run_fleet(given: ParsedArguments, env: Mapping[str, str]) -> int:
     return run_tasks(tasks, options, env, as_json=given.on("json"))
 
 
-def resume_fleet(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Continue a run that was interrupted or stopped."""
-    store = find_run(runs_folder(env), given.one("run"))
-    options = store.options()
-    changes = {
-        name: value
-        for name, value in (
-            ("budget", _decimal(given.text("budget"))),
-            ("workers", int(given.text("workers") or 0)),
-            ("on", given.text("on") or ""),
-        )
-        if value
-    }
-    if changes:
-        store.change_options(replace(options, **changes))
-    if given.on("failed"):
-        store.retry(("failed", "error", "cancelled"))
-    return asyncio.run(_drive(store, env, as_json=given.on("json")))
-
-
 def run_tasks(
     tasks: Sequence[Task],
     options: RunOptions,
@@ -68,12 +47,12 @@ def run_tasks(
         if not (as_json or quiet):
             count = f"{len(tasks)} tasks on {options.on}"
             tell(f"run {store.id}: {count}. Watch it with: bridle fleet show {store.id}")
-        return await _drive(store, env, as_json=as_json, quiet=quiet)
+        return await drive(store, env, as_json=as_json, quiet=quiet)
 
     return asyncio.run(work())
 
 
-async def _drive(store: RunStore, env: Mapping[str, str], *, as_json: bool, quiet: bool = False) -> int:
+async def drive(store: RunStore, env: Mapping[str, str], *, as_json: bool, quiet: bool = False) -> int:
     """Drive a run; a signal stops it in order, and it can be resumed."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -133,14 +112,14 @@ def options_from(given: ParsedArguments) -> RunOptions:
         name=given.text("name") or "",
         on=given.text("on") or "local",
         workers=int(given.text("workers") or 0),
-        cpus=_decimal(given.text("cpus")) or 1.0,
+        cpus=decimal(given.text("cpus")) or 1.0,
         memory=_size(given.text("memory") or "0", "--memory"),
         resources={name: _amount(value, name) for name, value in _pairs(given, "resource").items()},
         placement=_pairs(given, "place"),
         model=given.text("model") or "",
         mode=mode,
-        budget=_decimal(given.text("budget")) or 0.0,
-        timeout=_decimal(given.text("timeout")) or 3_600.0,
+        budget=decimal(given.text("budget")) or 0.0,
+        timeout=decimal(given.text("timeout")) or 3_600.0,
         retries=_retries(given),
         sandbox=not given.on("no-sandbox"),
         network=tuple(given.all("allow-host")),
@@ -222,7 +201,7 @@ def _store(given: str | None) -> str:
     return given if "://" in given else os.path.abspath(given)
 
 
-def _decimal(text: str | None) -> float:
+def decimal(text: str | None) -> float:
     return float(text) if text else 0.0
 
 

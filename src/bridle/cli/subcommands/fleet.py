@@ -7,6 +7,7 @@ from bridle.cli.subcommands.values import JSON, Argument, Subcommand, number, op
 
 _RUN = Argument("run", "the id of a run, the beginning of one, or last", "optional")
 _THE_RUN = Argument("run", "the id of a run, the beginning of one, or last")
+_CHECK = repeated("--check", value="command", help="a command that must succeed in each work folder")
 _TASK = Argument("task", "the id of a task", "optional")
 _ON = option(
     "--on", value="place", help="where: local, auto, or a Ray cluster such as ray://host:10001 (local)"
@@ -79,9 +80,53 @@ FLEET = _group((
         ),
     ),
     Subcommand(
-        "resume", "Continue a run that was interrupted or stopped", "fleet.running:resume_fleet",
+        "resume", "Continue a run that was interrupted or stopped", "fleet.resume:resume_fleet",
         arguments=(_THE_RUN,),
         options=(switch("--failed", help="repeat failed tasks too"), _ON, _WORKERS, _BUDGET, JSON),
+    ),
+    Subcommand(
+        "map", "Run one prompt over many repositories, folders or files", "fleet.workflows:run_map",
+        arguments=(
+            Argument("prompt", "what to do; {item} is the name of each"),
+            Argument("source", "a repository, a folder or a file", "some", completes="file"),
+        ),
+        options=(_CHECK, *PLACES, *LIMITS, *KEEPING),
+        examples=("bridle fleet map 'List what is deprecated' ~/src/*",),
+    ),
+    Subcommand(
+        "review", "Let several reviewers look at one change, and merge what they find",
+        "fleet.workflows:run_review",
+        arguments=(Argument("repository", "the repository (the current folder)", "optional"),),
+        options=(
+            option("--base", value="commit", help="where the change begins (main)"),
+            option("--head", value="commit", help="where it ends (HEAD)"),
+            number("--reviewers", value="count", help="how many (3)", most=50),
+            *PLACES, *LIMITS, *KEEPING,
+        ),
+    ),
+    Subcommand(
+        "best-of", "Try a task several times; checks and a judge choose", "fleet.workflows:run_best_of",
+        arguments=(Argument("count", "how many attempts"), Argument("prompt", "what to do")),
+        options=(
+            option("--repository", value="path", help="the repository or folder to work in"),
+            _CHECK, *PLACES, *LIMITS, *KEEPING,
+        ),
+        examples=("bridle fleet best-of 4 'Make it faster' --repository . --check 'make test'",),
+    ),
+    Subcommand(
+        "migrate", "Make the same change in many repositories", "fleet.workflows:run_migrate",
+        arguments=(
+            Argument("prompt", "the change"), Argument("repository", "a repository", "some"),
+        ),
+        options=(_CHECK, *PLACES, *LIMITS, *KEEPING),
+        examples=("bridle fleet migrate 'Move to Python 3.13' ~/src/* --check 'make test'",),
+    ),
+    Subcommand(
+        "workflow", "Run a workflow file whose agents are tasks", "fleet.workflows:run_workflow",
+        arguments=(Argument("file", "a workflow file (JavaScript)", completes="file"),),
+        options=(
+            option("--args", value="json", help="what the script finds as args"), *PLACES, *LIMITS, *KEEPING,
+        ),
     ),
     Subcommand("list", "List runs", "fleet.showing:list_runs", options=(JSON,)),
     Subcommand(

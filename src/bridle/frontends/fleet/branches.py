@@ -26,7 +26,7 @@ async def write_branch(task: Task, result: Result, patch: bytes, *, run: str, en
             words = ("clone", "--shared", "--no-checkout", "--quiet", "--", task.repository, clone)
         else:
             words = ("clone", "--no-checkout", "--quiet", "--", task.repository, clone)
-        author = await _author(task.repository if os.path.isdir(task.repository) else folder, env)
+        author = await _author(folder, env)
         message = f"{one_line(task.prompt, 72)}\n\nTask {task.id} of the fleet run {run}.\n"
         for place, step in (
             (folder, words),

@@ -15,6 +15,8 @@ _WRITE_TRIES = 6
 _WRITE_PAUSE = 0.2
 _FIRST_BACKOFF = 1.0
 _LONGEST_BACKOFF = 60.0
+_MANY = 1_000
+"""Tasks that a script may have at once, as far as workers are concerned."""
 
 
 class Driver:
@@ -26,15 +28,20 @@ class Driver:
         executor: Executor,
         options: RunOptions,
         *,
+        lasting: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """With `lasting`, tasks come by `submit` until `finish` says that there are no more."""
         self.note = ""
         """Why the run stopped before all tasks were finished."""
         self._store = store
         self._executor = executor
         self._options = options
         self._clock = clock
-        self._queue = TaskQueue(store.waiting())
+        # The tasks of a script come again, in its order.
+        self._queue = TaskQueue(() if lasting else store.waiting())
+        self._lasting = lasting
+        self._waiters: dict[str, asyncio.Future[Result]] = {}
         self._idle: list[Worker] = []
         self._busy: set[asyncio.Task[None]] = set()
         self._delayed = 0
@@ -53,8 +60,9 @@ class Driver:
         state = "stopped"
         flushing = asyncio.create_task(self._flush_often())
         try:
-            if self._queue:
-                await self._executor.open(self._queue.needs(), self._take, self._lose_hope)
+            if self._queue or self._lasting:
+                needs = self._queue.needs() or {Needs(): _MANY}
+                await self._executor.open(needs, self._take, self._lose_hope)
                 while not self._is_over():
                     item = await self._results.get()
                     if isinstance(item, Exception):
@@ -71,8 +79,30 @@ class Driver:
                 each.cancel()
             await asyncio.gather(*self._busy, flushing, return_exceptions=True)
             await self._executor.close()
+            for waiter in self._waiters.values():
+                if not waiter.done():
+                    waiter.set_exception(ClusterError(self.note or "the run was stopped"))
             self._flush()
             self._store.end(state, self.note)
+
+    async def submit(self, task: Task) -> Result:
+        """Add a task and wait for its result."""
+        await self._write(lambda: self._add(task))
+        if self._stopping:
+            raise ClusterError(self.note or "the run was stopped")
+        waiter = self._waiters[task.id] = asyncio.get_running_loop().create_future()
+        self._queue.put_last(task)
+        self._assign()
+        return await waiter
+
+    def finish(self) -> None:
+        """No more tasks will be submitted."""
+        self._lasting = False
+        self._results.put_nowait(None)
+
+    def _add(self, task: Task) -> bool:
+        self._store.add(task)
+        return True
 
     def stop(self, note: str) -> None:
         """Begin no more tasks; those that run finish."""
@@ -82,7 +112,7 @@ class Driver:
     def _is_over(self) -> bool:
         if not self._results.empty() or self._busy:
             return False
-        return self._stopping or not (self._queue or self._delayed)
+        return self._stopping or not (self._queue or self._delayed or self._lasting)
 
     def _take(self, worker: Worker) -> None:
         """A worker is free."""
@@ -146,6 +176,9 @@ class Driver:
             again = True
             self.stop(f"the budget of ${self._options.budget:g} is used up: resume with a larger --budget")
         finished = await self._write(lambda: self._store.end_attempt(result, finished=not again))
+        waiter = self._waiters.pop(task.id, None) if finished or self._stopping else None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(result)
         if finished:
             self._results.put_nowait(result)
         elif again and not self._stopping:
@@ -218,6 +251,9 @@ class TaskQueue:
 
     def put_first(self, task: Task) -> None:
         self._group(task).appendleft(task)
+
+    def put_last(self, task: Task) -> None:
+        self._group(task).append(task)
 
     def take(self, worker: Worker) -> Task | None:
         """The best task for a worker: of an origin that its machine has, else of one that few have."""

@@ -127,6 +127,14 @@ class RunOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The most bytes that a task may put into its work folder."""
     workspace: str = ""
     """Where work folders are made; empty for the usual place."""
+    workflow: str = ""
+    """The script whose agents are the tasks of the run."""
+    arguments: str = ""
+    """What the script is given, as JSON."""
+    folder: str = ""
+    """Where paths of the script begin."""
+    roots: tuple[str, ...] = ()
+    """Other folders that tasks of the script may name."""
 
 
 RETRIES: Mapping[str, int] = {"lost": 20, "overloaded": 3, "store": 2, "source": 1, "check": 0}

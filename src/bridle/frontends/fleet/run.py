@@ -41,7 +41,9 @@ async def create_run(tasks: Sequence[Task], options: RunOptions, env: Mapping[st
 
 
 @asynccontextmanager
-async def driving(store: RunStore, env: Mapping[str, str]) -> AsyncGenerator[Driver]:
+async def driving(
+    store: RunStore, env: Mapping[str, str], *, lasting: bool = False
+) -> AsyncGenerator[Driver]:
     """Become the driver of a run that has waiting tasks.
 
     Raises:
@@ -52,7 +54,7 @@ async def driving(store: RunStore, env: Mapping[str, str]) -> AsyncGenerator[Dri
         await asyncio.to_thread(store.begin_again)
         options = store.options()
         executor = await open_executor(options, env, store)
-        yield Driver(store, executor, options)
+        yield Driver(store, executor, options, lasting=lasting)
     finally:
         store.release()
 

@@ -227,6 +227,20 @@ class RunStore:
             ).fetchall()
         return [msgspec.json.decode(spec, type=Task) for (spec,) in rows]
 
+    def add(self, task: Task) -> None:
+        """One more task for the run; one that waits already is not added again."""
+        with self._writing() as base:
+            base.execute(
+                "INSERT OR IGNORE INTO tasks (id, position, spec) "
+                "VALUES (?, (SELECT COUNT(*) FROM tasks), ?)",
+                (task.id, msgspec.json.encode(task)),
+            )
+
+    def knows(self, task: str) -> bool:
+        """Whether the run has a task with this id."""
+        with self._reading() as base:
+            return base.execute("SELECT 1 FROM tasks WHERE id = ?", (task,)).fetchone() is not None
+
     def begin_attempt(self, task: str, *, node: str) -> int:
         """Note that a worker has a task now; the number of the attempt."""
         with self._writing() as base:

@@ -61,8 +61,11 @@ def tasks_of(
     *,
     template: str = "",
     allowed: Iterable[str] = (),
+    fills: bool = True,
 ) -> list[Task]:
     """Tasks from rows, each with the place that it comes from; paths are below a folder.
+
+    Without `fills`, prompts are taken as they are.
 
     Raises:
         UsageError: a task cannot be run.
@@ -71,7 +74,9 @@ def tasks_of(
     tasks: list[Task] = []
     seen: dict[str, str] = {}
     for number, (where, row) in enumerate(rows, 1):
-        task = _task(dict(row), where, number=number, template=template, roots=roots, base=folder)
+        task = _task(
+            dict(row), where, number=number, template=template, roots=roots, base=folder, fills=fills
+        )
         if task.id in seen:
             raise UsageError(
                 f"{where}: the id {task.id!r} is taken by {seen[task.id]}: give each task its own"
@@ -202,7 +207,14 @@ def _object(text: str, where: str) -> dict[str, Any]:
 
 
 def _task(
-    row: dict[str, Any], where: str, *, number: int, template: str, roots: tuple[str, ...], base: str
+    row: dict[str, Any],
+    where: str,
+    *,
+    number: int,
+    template: str,
+    roots: tuple[str, ...],
+    base: str,
+    fills: bool,
 ) -> Task:
     row = {_SPELLED.get(key, key): value for key, value in row.items()}
     variables = row.pop("variables", {})
@@ -221,7 +233,7 @@ def _task(
     prompt = row.get("prompt") or template
     if not isinstance(prompt, str) or not prompt.strip():
         raise UsageError(f"{where}: the task has no prompt: add one, or give --prompt with {{{{columns}}}}")
-    row["prompt"] = _filled(prompt, {**row, **variables}, where)
+    row["prompt"] = _filled(prompt, {**row, **variables}, where) if fills else prompt
     for key in _LISTS:
         if isinstance(row.get(key), str):
             row[key] = [row[key]]

@@ -72,7 +72,7 @@ async def open_workspace(
         else:
             os.mkdir(work, 0o700)
         _write_files(work, task.files)
-        if task.origin:
+        if task.origin or task.files:
             _make_snapshots(snapshots, alternates)
     except OSError as error:
         raise _disk_error(error) from error
