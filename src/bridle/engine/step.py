@@ -298,6 +298,7 @@ class Answer:
                 message=message,
                 request_id=self._request_id,
                 aborted=aborted,
+                took_ms=took_ms,
                 display=self._display,
             )
         )

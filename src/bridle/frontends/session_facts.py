@@ -9,6 +9,7 @@ from bridle.transcripts.session import Session
 from bridle.types.command import Commands
 from bridle.types.services.fast_mode import FAST_MODE
 from bridle.types.services.plugins import PLUGINS
+from bridle.types.services.session import MEMORY
 from bridle.types.variables import is_on
 
 
@@ -73,7 +74,10 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
         agents=() if agents is None else [each.name for each in agents.definitions()],
         plugins=() if plugins is None else plugins.listing(),
         plugin_errors=() if plugins is None else plugins.faults(),
-        fast_mode="off" if fast is None else fast.state,
+        fast_mode=None if fast is None else fast.state,
+        start=runtime.workspace.start,
+        folders=runtime.workspace.roots[1:],
+        memory=runtime.features.find(MEMORY),
     )
 
 

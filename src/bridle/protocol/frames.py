@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from bridle.protocol.heartbeat import Heartbeats, progress_frame
-from bridle.protocol.init_frame import InitFacts, Inventory, init_fields
+from bridle.protocol.init_frame import NO_FAST_MODE, InitFacts, Inventory, init_fields
 from bridle.protocol.message_frames import (
     assistant_frame,
     command_frame,
@@ -18,6 +18,7 @@ from bridle.protocol.message_frames import (
 from bridle.protocol.result_frame import turn_frame, usage_since
 from bridle.protocol.system_frames import hook_notice, notice
 from bridle.protocol.task_frames import TaskFrames, progress
+from bridle.protocol.turn_report import AgentReport, TurnTimes
 from bridle.types.block import text_of
 from bridle.types.event import (
     Answered,
@@ -112,7 +113,7 @@ class Framer:
         self._results = 0
         self._spent: Mapping[str, ModelSpend] = facts.spent
         """What the result before this one reported."""
-        self._fast_mode: FastState = "off"
+        self._fast_mode: FastState | None = "off"
         """As the last turn has begun with it."""
         self._answering: list[str] = []
         """The ids of prompts that the next thing said answers."""
@@ -121,12 +122,18 @@ class Framer:
         self._decisions: dict[str, Frame] = {}
         """Who decided on calls that have no result yet."""
         self._tasks = TaskFrames()
+        self._agents = AgentReport()
+        self._times = TurnTimes()
         self._progressed: dict[str, float] = {}
         self._heartbeats = Heartbeats()
 
     def frames(self, event: Event) -> Iterator[Frame]:
         if self._unopened is not None and isinstance(event, _AFTER_INIT):
             yield from self._open_now()
+        self._measure(event)
+        yield from self._framed(event)
+
+    def _framed(self, event: Event) -> Iterator[Frame]:
         match event:
             case TextDelta():
                 if self._partial:
@@ -186,6 +193,22 @@ class Framer:
             case _:
                 assert_never(event)
 
+    def _measure(self, event: Event) -> None:
+        """Keep what the result of the turn will say of its course."""
+        match event:
+            case TurnStarted():
+                self._times.begin()
+            case StepStarted():
+                self._times.note("time_to_request_ms")
+            case TextDelta() | ThinkingDelta():
+                self._times.note("ttft_stream_ms")
+            case AssistantReplied():
+                self._times.note("first_content_frame_ms")
+            case TaskStarted() | TaskEnded():
+                self._agents.note(event.task)
+            case _:
+                pass  # Nothing that is counted.
+
     def decide(self, call_id: str, *, accepted: bool, source: str) -> None:
         """A call was approved or denied; its result will say so."""
         self._decisions[call_id] = {"decision": "accept" if accepted else "reject", "source": source}
@@ -209,7 +232,12 @@ class Framer:
             frame["result"] = ""
         frame["model_usage_since_last_result"] = usage_since(outcome.spend, self._spent)
         self._spent = outcome.spend
-        frame["fast_mode_state"] = self._fast_mode
+        frame["fast_mode_state"] = self._fast_mode or "off"
+        if self._fast_mode is None:
+            frame["fast_mode_disabled_reason"] = NO_FAST_MODE
+        frame["subagent_stats"] = self._agents.stats()
+        frame["safety_stops"] = 0
+        frame |= self._times.fields()
         frame["result_index"] = self._results
         self._results += 1
         if self._waiting is not None:
@@ -317,7 +345,7 @@ class Framer:
 
     def _thought_so_far(self, *, step: int) -> Iterator[Frame]:
         """The amount of thinking, when it grew by at least `step` tokens since the last report."""
-        tokens = self._thought // _CHARACTERS_PER_TOKEN
+        tokens = -(-self._thought // _CHARACTERS_PER_TOKEN)
         if tokens - self._thought_told >= step:
             more = tokens - self._thought_told
             self._thought_told = tokens

@@ -41,9 +41,18 @@ class Inventory(Struct, frozen=True, kw_only=True):
     skills: Sequence[str] = ()
     plugins: Sequence[Mapping[str, Any]] = ()
     plugin_errors: Sequence[Mapping[str, Any]] = ()
-    fast_mode: FastState = "off"
+    fast_mode: FastState | None = None
+    """None where there is none."""
+    start: str = ""
+    """Where the session began."""
+    folders: Sequence[str] = ()
+    """Working folders besides that one."""
+    memory: str | None = None
+    """Where the model keeps what it remembers."""
 
 
+NO_FAST_MODE = "sdk_opt_in_required"
+"""Why there is no fast mode, in the word that hosts know."""
 CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
 """What hosts may rely on."""
 
@@ -66,8 +75,19 @@ def init_fields(event: TurnStarted, facts: InitFacts, inventory: Inventory) -> d
         "skills": list(inventory.skills),
         "plugins": list(inventory.plugins),
         "capabilities": list(CAPABILITIES),
-        "fast_mode_state": inventory.fast_mode,
+        "fast_mode_state": inventory.fast_mode or "off",
+        "original_cwd": inventory.start or event.cwd,
+        "additional_directories": list(inventory.folders),
+        "memory_paths": {} if inventory.memory is None else {"auto": f"{inventory.memory}/"},
+        "view_mode": "default",
+        "analytics_disabled": True,
+        "product_feedback_disabled": True,
+        "per_turn_effort_active": False,
+        "ultrathink_available": False,
+        "ultrathink_typed_raises": False,
     }
+    if inventory.fast_mode is None:
+        fields["fast_mode_disabled_reason"] = NO_FAST_MODE
     if inventory.plugin_errors:
         fields["plugin_errors"] = list(inventory.plugin_errors)
     if facts.left_out:

@@ -7,6 +7,8 @@ from bridle.types.event import AssistantReplied, PromptFolded, ToolFinished, Tur
 from bridle.types.ids import new_uuid
 
 Frame = dict[str, Any]
+_DECISION = {"reasonType": "reason_type", "reasonCode": "reason_code"}
+"""Keys of a decision as rows and as lines have them."""
 
 
 def assistant_frame(event: AssistantReplied, session_id: str) -> Frame:
@@ -24,6 +26,8 @@ def assistant_frame(event: AssistantReplied, session_id: str) -> Frame:
         frame["request_id"] = event.request_id
     if event.aborted:
         frame["aborted"] = True
+    if event.took_ms is not None and event.message["content"][0]["type"] == "thinking":
+        frame["thinking_duration_ms"] = event.took_ms
     if event.fault is not None:
         frame["error"] = event.fault.kind
         frame["is_api_error_message"] = True
@@ -44,6 +48,9 @@ def result_frame(event: ToolFinished, session_id: str, decision: Frame | None) -
     """The result of a call, with who decided on it where that is known."""
     frame = _user([event.result], session_id, event.uuid)
     frame |= {"tool_use_result": event.data, "timestamp": event.timestamp}
+    if decision is None and event.decision is not None:
+        given = ((_DECISION.get(key, key), value) for key, value in event.decision.items())
+        decision = {key: value for key, value in given if key != "ruleSource"}
     if decision is not None:
         call_id = event.result["tool_use_id"]
         frame["tool_result_meta"] = [{"id": call_id, "permission_decision": decision}]

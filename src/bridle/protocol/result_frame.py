@@ -26,7 +26,7 @@ def turn_frame(outcome: Outcome, *, session_id: str) -> Frame:
         "stop_reason": outcome.stop_reason,
         "session_id": session_id,
         "total_cost_usd": outcome.total_cost_usd,
-        "usage": outcome.usage.to_api(),
+        "usage": _usage(outcome.usage),
         "modelUsage": model_usages(outcome.spend),
         "permission_denials": [msgspec.to_builtins(denial) for denial in outcome.denials],
         "terminal_reason": outcome.reason,
@@ -51,6 +51,20 @@ def turn_frame(outcome: Outcome, *, session_id: str) -> Frame:
     if outcome.structured_output is not UNSET:
         frame["structured_output"] = outcome.structured_output
     return frame
+
+
+def _usage(usage: Usage) -> Frame:
+    """The usage of a turn with the keys that services send for one answer."""
+    counted = usage.to_api()
+    return {
+        **counted,
+        "server_tool_use": {**counted["server_tool_use"], "web_fetch_requests": 0},
+        "output_tokens_details": {"thinking_tokens": usage.thinking},
+        "inference_geo": "",
+        "iterations": [],
+        "speed": "fast" if usage.fast else "standard",
+        "fallback_credit": None,
+    }
 
 
 def start_failure(session_id: str, message: str) -> Frame:

@@ -40,6 +40,7 @@ def _started(task: Task) -> dict[str, Any]:
     return {
         "subtype": "task_started",
         "task_id": task.id,
+        "run_id": _run_id(task),
         "tool_use_id": task.call_id,
         "description": task.description,
         "task_type": task.kind,
@@ -65,6 +66,11 @@ def progress(task: Task, summary: str | None = None) -> dict[str, Any]:
     }
 
 
+def _run_id(task: Task) -> str:
+    """One run of a job: an agent that is resumed keeps its id and has another run."""
+    return f"{round(task.started * 1000):x}-{task.id[-8:]}"
+
+
 def _typed(task: Task) -> dict[str, Any]:
     return {} if task.agent_type is None else {"subagent_type": task.agent_type}
 
@@ -79,10 +85,11 @@ def _ended(task: Task) -> Iterator[dict[str, Any]]:
     patch: dict[str, Any] = {"status": task.status, "end_time": ended}
     if task.error is not None:
         patch["error"] = task.error
-    yield {"subtype": "task_updated", "task_id": task.id, "patch": patch}
+    yield {"subtype": "task_updated", "task_id": task.id, "run_id": _run_id(task), "patch": patch}
     yield {
         "subtype": "task_notification",
         "task_id": task.id,
+        "run_id": _run_id(task),
         "tool_use_id": task.call_id,
         "status": "stopped" if task.status == "killed" else task.status,
         "output_file": task.output_file,

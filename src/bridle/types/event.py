@@ -94,6 +94,8 @@ class AssistantReplied(Struct, frozen=True, kw_only=True, tag="assistant_said"):
     request_id: str | None = None
     fault: ApiFault | None = None
     aborted: bool = False
+    took_ms: int | None = None
+    """How long the block came in."""
     display: str | None = None
     """What people are shown in place of the text, where hooks decide that; it did not stream before."""
 
@@ -148,6 +150,8 @@ class ToolFinished(Struct, frozen=True, kw_only=True, tag="tool_finished"):
     data: Any
     """The tool's structured output, or `Error: …`."""
     seconds: float
+    decision: Mapping[str, str] | None = None
+    """What the gate said to the call, as its row has it."""
 
 
 class PermissionDenied(Struct, frozen=True, kw_only=True, tag="permission_denied"):

@@ -148,7 +148,8 @@ def _acceptance(allowed: AllowedCall) -> dict[str, str]:
     if allowed.reason_type is None:
         return {"decision": "accept", "source": "user"}
     known = {} if allowed.reason_type == "other" else {"reasonType": allowed.reason_type}
-    return {"decision": "accept", "source": "config", **known}
+    rule = {"ruleSource": allowed.rule_source} if allowed.rule_source else {}
+    return {"decision": "accept", "source": "config", **known, **rule}
 
 
 def _rejection(denied: CallDenied) -> dict[str, str]:

@@ -237,6 +237,7 @@ class CallQueue:
                 result=result,
                 data=output.data,
                 seconds=seconds,
+                decision=settled.decision,
             )
         )
 

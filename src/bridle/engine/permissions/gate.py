@@ -42,6 +42,8 @@ class AllowedCall(Struct, frozen=True, kw_only=True):
     """What the model must know of an input that a person has changed."""
     reason_type: ReasonType | None = None
     """What let it through; None for a person."""
+    rule_source: str = ""
+    """Where the rule is written that let it through."""
 
 
 class CallDenied(Exception):
@@ -88,6 +90,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
                 judged=decision.judged,
                 approved=doubted,
                 reason_type=decision.reason_type,
+                rule_source="" if decision.rule is None else decision.rule.source,
             )
         case Deny():
             await _turn_away(call, tool, turn, decision)

@@ -14,7 +14,7 @@ from bridle.host.paths import config_home
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.protocol.control_requests.servers import take_policies
-from bridle.protocol.init_frame import CAPABILITIES
+from bridle.protocol.init_frame import CAPABILITIES, NO_FAST_MODE
 from bridle.types.command import Commands
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
@@ -146,7 +146,7 @@ def _answer(dispatcher: ControlDispatcher) -> Frame:
         "current_permission_mode": dispatcher.session.state.mode,
         "session_state": "running" if dispatcher.server.busy else "idle",
         "fast_mode_state": "off" if fast is None else fast.state,
-        **({} if fast is not None else {"fast_mode_disabled_reason": "sdk_opt_in_required"}),
+        **({} if fast is not None else {"fast_mode_disabled_reason": NO_FAST_MODE}),
         "user_output_styles_dir": os.path.join(config_home(dispatcher.runtime.env), "output-styles"),
         "other_hook_ask_outranks_host": True,
         "analytics_disabled": True,
