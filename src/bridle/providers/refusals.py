@@ -123,7 +123,7 @@ def no_key(vendor: Vendor, env: Mapping[str, str]) -> str:
     # Editors offer a login when they read the words "Please run /login".
     text = (
         f"No key for {vendor.label}. Please run /login or `bridle auth login {vendor.name}`, "
-        f"set {' or '.join(vendor.key_env)}, or try `--model offline`, which needs none."
+        f"or set {' or '.join(vendor.key_env)}. The model offline needs no key."
     )
     return f"{text} {NO_SUBSCRIPTION}" if vendor.is_home and has_subscription(env) else text
 

@@ -100,7 +100,7 @@ async def test_off_unless_the_user_asks_for_it(tmp_path: Path):
     assert not (program.home / ".claude" / "bridle" / "audit").exists()
     none = await program.run("audit")
     assert none.code == 1
-    assert "no audit key" in none.err
+    assert "No audit key" in none.err
 
 
 async def test_a_session_goes_on_where_no_chain_can_be_kept(tmp_path: Path):

@@ -268,7 +268,7 @@ def test_a_clock_that_jumps_is_no_fault(tmp_path: Path):
 
 def test_the_key_is_private_and_made_once(tmp_path: Path):
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
-    with pytest.raises(ConfigError, match="no audit key"):
+    with pytest.raises(ConfigError, match="No audit key"):
         load_key(env)
     key = load_key(env, create=True)
     assert load_key(env, create=True).id == key.id

@@ -35,7 +35,7 @@ async def test_the_model_finds_its_own_project_and_others_where_they_are_trusted
     assert "elsewhere" not in found and "find the otter" not in found
     # The other folder is not trusted.
     assert "elsewhere" not in await _recall(tmp_path, "otter", everywhere=True)
-    assert await _recall(tmp_path, "zebra") == "No earlier conversation has all of these words."
+    assert await _recall(tmp_path, "zebra") == "No earlier conversation contains all of these words."
     with pytest.raises(ToolError):
         await _recall(tmp_path, "***")
 
@@ -46,7 +46,7 @@ async def test_what_was_said_about_hidden_files_stays_hidden(tmp_path: Path):
     assert "secret" in await _recall(tmp_path, "secret")
     assert (
         await _recall(tmp_path, "secret", hidden="secret.txt")
-        == "No earlier conversation has all of these words."
+        == "No earlier conversation contains all of these words."
     )
 
 

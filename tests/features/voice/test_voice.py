@@ -50,7 +50,7 @@ async def test_recording_keeps_what_the_program_gives_until_it_is_stopped(tmp_pa
 @table(
     "recorder, words",
     [
-        (("false",), "gave no sound"),
+        (("false",), "No sound from the microphone"),
         (("sh", "-c", "echo 'no card\x1b[31m' >&2; exit 1"), "no card"),
         (("/no/such/program",), "cannot be started"),
         (("no-such-recorder",), "was not found"),
@@ -120,7 +120,7 @@ def test_endpoint_that_answers_with_something_else_is_a_sentence(answer: bytes):
 
     with pytest.raises(UsageError) as caught:
         asyncio.run(run())
-    assert "endpoint for speech" in str(caught.value) and len(str(caught.value)) < 300
+    assert "speech endpoint" in str(caught.value) and len(str(caught.value)) < 300
 
 
 @table(

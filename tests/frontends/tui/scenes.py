@@ -312,8 +312,8 @@ START: Sequence[Scene] = (
         Look("", ESC, ["Not paid.", FOOT], ["─ Cost"]),
     ),
     _passed(
-        Look("", "\x04", ["again to leave"]),
-        Look("leave", "\x04", ["Leave?", ARMED]),
+        Look("", "\x04", ["again to exit"]),
+        Look("leave", "\x04", ["Exit?", ARMED]),
     ),
 )
 NETWORK: Sequence[Scene] = (

@@ -11,7 +11,7 @@ from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BASE_URL")
-NO_KEY = "No key yet: /login adds one, and /model offline needs none."
+NO_KEY = "No key yet. Add one with /login, or use /model offline without a key."
 
 
 def lacks_key(setup: Setup) -> bool:

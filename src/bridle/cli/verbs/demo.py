@@ -26,7 +26,7 @@ _TAKEN_OVER = ("theme", "axScreenReader", "prefersReducedMotion", "editorMode", 
 """Settings of the user that a demo looks and feels with."""
 _ABOUT = (
     "This is a copy of a small project with a failing test. The model is a built-in planner, not a language"
-    " model: it needs no key and no network, and it only knows how to fix small bugs."
+    " model: it needs no key and no network, and only fixes small bugs."
 )
 _FIRST = f'Press enter to send "{_PROMPT}". bridle asks before it changes a file or runs a command.'
 

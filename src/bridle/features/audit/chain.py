@@ -68,7 +68,7 @@ class Chain:
             if not self._told:
                 self._told = True
                 self._warn(
-                    f"The audit chain cannot be written: {error.strerror}. The session continues without it."
+                    f"Can't write the audit chain: {error.strerror}. The session continues without it."
                 )
             return None
         if kind != "seal" and self._since_seal >= _SEAL_AFTER:
@@ -89,9 +89,7 @@ class Chain:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            self._warn(
-                f"The witness of the audit chain cannot be written: {error.strerror} ({self._witness})."
-            )
+            self._warn(f"Can't write the witness of the audit chain: {error.strerror} ({self._witness}).")
             self._witness = ""
 
     def close(self) -> None:
@@ -166,7 +164,7 @@ class Chain:
             if lock_fd(file):
                 return
             time.sleep(_PAUSE)
-        raise OSError(11, "another process keeps it locked")
+        raise OSError(11, "another process has locked it")
 
     def _follow(self, file: int, size: int) -> None:
         """Continue behind what an earlier or another process has written."""
@@ -200,7 +198,7 @@ class Chain:
         os.rename(self.path, aside)
         with suppress(FileNotFoundError):
             os.rename(head_file(self.path), f"{aside}.head")
-        self._warn(f"The audit chain was changed since it was written; it is kept as {aside}.")
+        self._warn(f"The audit chain was modified. The old file was moved to {aside}.")
         if self._head is not None:
             os.close(self._head)
         fresh = os.open(self.path, _FLAGS | os.O_EXCL, 0o600)

@@ -25,11 +25,11 @@ _WORDS: dict[Damage, str] = {
     "changed": "record {} was changed",
     "removed": "record {} was removed",
     "moved": "record {} was moved",
-    "doubled": "record {} is there more than once",
-    "cut": "record {} was cut off the end",
+    "doubled": "record {} appears more than once",
+    "cut": "record {} is missing at the end",
     "unlinked": "record {} does not follow the one before it",
-    "head": "the head, which names record {} or a later one, is missing or damaged",
-    "witness": "record {} is not the one that the witness saw",
+    "head": "the head file is missing or damaged; it should name record {} or a later one",
+    "witness": "record {} differs from the witness",
 }
 
 

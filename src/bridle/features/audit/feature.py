@@ -190,6 +190,6 @@ def open_audit(context: FeatureContext) -> AuditFeature | None:
     try:
         key = load_key(context.env, keyring=settings.key == "keyring", create=True)
     except (ConfigError, OSError) as error:
-        context.warn(f"There is no audit chain of this session: {error}")
+        context.warn(f"This session has no audit chain: {error}")
         return None
     return AuditFeature(context, key)

@@ -47,14 +47,14 @@ def _from_file(env: Mapping[str, str], create: bool) -> Key:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise ConfigError(f"There is no audit key at {path}.") from None
+        raise ConfigError(f"No audit key at {path}.") from None
     try:
         status = os.fstat(descriptor)
         text = os.read(descriptor, 200)
     finally:
         os.close(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077 or status.st_uid != os.getuid():
-        raise ConfigError(f"Others can reach the audit key: chmod 600 {path}.")
+        raise ConfigError(f"Other users can read the audit key. Run: chmod 600 {path}")
     return _parsed(text.decode("ascii", "replace"), path)
 
 
@@ -81,7 +81,9 @@ def _from_keyring(env: Mapping[str, str], create: bool) -> Key:
             keyring.set_password(_SERVICE, name, os.urandom(_SIZE).hex())
             kept = keyring.get_password(_SERVICE, name)
     except KeyringError as error:
-        raise ConfigError(f"The keyring did not give the audit key: {error}; unlock it.") from error
+        raise ConfigError(
+            f"Can't read the audit key from the keyring: {error}. Unlock the keyring."
+        ) from error
     if kept is None:
         raise ConfigError("The keyring has no audit key.")
     return _parsed(kept, "the keyring")
@@ -93,5 +95,5 @@ def _parsed(text: str, where: str) -> Key:
     except ValueError:
         secret = b""
     if len(secret) != _SIZE:
-        raise ConfigError(f"The audit key in {where} is damaged: restore it from a copy.")
+        raise ConfigError(f"The audit key in {where} is damaged: restore it from a backup.")
     return Key(secret)

@@ -21,7 +21,7 @@ async def chrome(arguments: str, switch: BrowserSwitch) -> CommandResult:
     if wanted == "off":
         switch.is_on = False
         await switch.browser().close()
-        return Says("The model has no browser now. Tabs that it opened stay open.")
+        return Says("Disconnected from the browser. Its tabs stay open.")
     browser = switch.browser()
     said = ""
     if wanted not in ("", "on"):
@@ -32,7 +32,7 @@ async def chrome(arguments: str, switch: BrowserSwitch) -> CommandResult:
     found = await browser.browsers()
     about = browser.about
     rows = [_row(at, each, about) for at, each in enumerate(found, 1)] or [NONE]
-    state = "on: the model may use tabs that it opens, and those that you share" if switch.is_on else "off"
+    state = "on: the model can use tabs that it opens, and tabs that you share" if switch.is_on else "off"
     more = "" if switch.is_on else "\nTurn it on with /chrome on."
     return Says(f"{said}The browser is {state}.{more}\n" + "\n".join(rows))
 

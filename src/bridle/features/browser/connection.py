@@ -95,7 +95,7 @@ class BrowserConnection:
             _remove(path)
             raise BrowserFault("the browser was closed") from error
         except OSError as error:
-            raise BrowserFault(f"the browser cannot be reached: {error.strerror}") from error
+            raise BrowserFault(f"can't reach the browser: {error.strerror}") from error
         made = cls(reader, writer, changed)
         if not is_own(writer.get_extra_info("socket")):
             writer.close()
@@ -107,7 +107,7 @@ class BrowserConnection:
                 await made._listed.wait()
         except TimeoutError as error:
             await made.close()
-            raise BrowserFault("the extension does not answer") from error
+            raise BrowserFault("the extension is not responding") from error
         made._about = msgspec.structs.replace(about, socket=path)
         return made
 
@@ -139,7 +139,7 @@ class BrowserConnection:
                     await self._writer.drain()
                 message = await answered
         except TimeoutError as error:
-            raise BrowserFault("the browser does not answer") from error
+            raise BrowserFault("the browser is not responding") from error
         except OSError as error:
             raise BrowserFault("the browser was closed") from error
         except BadFrame as error:
@@ -210,7 +210,7 @@ def _result(message: dict[str, Any]) -> dict[str, Any]:
         case {"result": None}:
             return {}
         case _:
-            raise BrowserFault("the answer of the extension cannot be read")
+            raise BrowserFault("the extension sent an invalid answer")
 
 
 def _converted(values: Any, kind: Any) -> Any:

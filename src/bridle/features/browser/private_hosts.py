@@ -17,7 +17,7 @@ async def reviewed(case: Case, decision: Allow) -> Decision:
     host = case.subject.removeprefix("domain:")
     if (found := await _private_address(host, str(case.input.get("url", "")))) is None:
         return decision
-    reason = f"{host} is {found}, which is not public, and no rule names it"
+    reason = f"{host} is {found}, which is not public, and no rule allows it"
     if case.mode == "dontAsk":
         return Deny(f"{reason}, and this session does not ask", "mode")
     return Ask(reason, "safetyCheck")

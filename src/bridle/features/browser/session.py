@@ -118,7 +118,7 @@ class SessionBrowser:
             found = await self.browsers()
             chosen = next((each for each in found if each.profile == self._wanted), None)
             if chosen is None and self._wanted:
-                raise BrowserFault("the browser that was chosen is closed; choose another with /chrome")
+                raise BrowserFault("the chosen browser is closed; choose another with /chrome")
             if not found:
                 raise BrowserFault(NONE)
             self._connection = await BrowserConnection.open((chosen or found[0]).socket, lambda: None)

@@ -95,7 +95,7 @@ def since_of(text: str, *, now: float) -> float:
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
     except ValueError:
-        raise UsageError(f"{text!r} is no time: write 30m, 12h, 7d, 4w or 2026-11-19.") from None
+        raise UsageError(f"{text!r} is not a time: write 30m, 12h, 7d, 4w or 2026-11-19.") from None
 
 
 def check(query: Query) -> Query:
@@ -105,12 +105,12 @@ def check(query: Query) -> Query:
         UsageError: it asks for nothing, or for something that there is not.
     """
     if unknown := [name for name in query.sources if name not in SOURCES]:
-        raise UsageError(f"There is no source {unknown[0]!r}; use {', '.join(SOURCES)}.")
+        raise UsageError(f"Unknown source {unknown[0]!r}; use {', '.join(SOURCES)}.")
     if query.regex:
         try:
             re.compile(query.regex)
         except re.error as error:
-            raise UsageError(f"{query.regex!r} is no regular expression: {error}.") from error
+            raise UsageError(f"{query.regex!r} is not a valid regular expression: {error}.") from error
     elif not _match(query):
         raise UsageError("Say what to look for: words, --regex, --tool or --file.")
     return query
@@ -147,7 +147,7 @@ def around(number: int, env: Mapping[str, str], *, more: int = 3) -> tuple[Hit, 
     with open_index(env) as store:
         found = list(_places(store, [number]))
         if not found:
-            raise UsageError(f"There is no message {number}; search again, because the index was made anew.")
+            raise UsageError(f"No message {number}. The index was rebuilt: search again.")
         at = found[0]
         rows = store.execute(
             "SELECT id, place FROM messages WHERE unit = (SELECT unit FROM messages WHERE id = ?)"

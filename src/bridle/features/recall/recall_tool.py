@@ -22,7 +22,7 @@ _MOST = 20
 
 class RecallInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     query: Annotated[str, Meta(description='Words that a message must have; "in quotes" as they are.')]
-    everywhere: Annotated[bool, Meta(description="Also other projects; the user is asked.")] = False
+    everywhere: Annotated[bool, Meta(description="Search other projects too; the user is asked.")] = False
     since: Annotated[str, Meta(description="Such as 7d or 2026-11-19.")] = ""
     limit: Annotated[int, Meta(ge=1, le=_MOST)] = 8
 
@@ -40,8 +40,8 @@ def recall_tool(env: Mapping[str, str], project: str) -> Tool:
         except UsageError as error:
             raise ToolError(str(error)) from error
         except (OSError, sqlite3.Error) as error:
-            raise ToolError(f"The index of conversations cannot be used: {error}") from error
-        text = shown(hits) if hits else "No earlier conversation has all of these words."
+            raise ToolError(f"Can't use the search index: {error}") from error
+        text = shown(hits) if hits else "No earlier conversation contains all of these words."
         return ToolOutput(content=text, data={"count": len(hits), "ids": [hit.id for hit in hits]})
 
     summary = recall.summary

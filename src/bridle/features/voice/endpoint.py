@@ -41,15 +41,17 @@ async def transcribe_at(
         async with client.send(request, _LIMITS) as response:
             status, body = response.status, await response.read()
     except (HttpFault, ConfigError) as error:
-        raise UsageError(f"The endpoint for speech does not answer: {error}") from error
+        raise UsageError(f"Can't reach the speech endpoint: {error}") from error
     finally:
         await client.close()
     if status != 200:
-        raise UsageError(f"The endpoint for speech answered {status}. Check bridleVoice.endpoint and {KEY}.")
+        raise UsageError(
+            f"The speech endpoint returned status {status}. Check bridleVoice.endpoint and {KEY}."
+        )
     try:
         return msgspec.json.decode(body, type=_Answer).text
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError("The endpoint for speech answered with something that is no text.") from error
+        raise UsageError("The speech endpoint returned no text.") from error
 
 
 def wave(sound: bytes) -> bytes:

@@ -12,7 +12,7 @@ _SECONDS = 120.0
 _PACKAGES: Mapping[str, str] = {"whisper": "faster_whisper", "vosk": "vosk", "pocketsphinx": "pocketsphinx"}
 _BY_NAME = {"whisper": "faster-whisper", "vosk": "vosk", "pocketsphinx": "pocketsphinx"}
 NO_ENGINE = (
-    "No engine for speech is set up: install one (pip install 'bridle[voice]'), or set bridleVoice.endpoint. "
+    "No speech engine is set up: install one (pip install 'bridle[voice]'), or set bridleVoice.endpoint. "
     "See bridle docs voice."
 )
 
@@ -32,7 +32,7 @@ def choose_engine(wanted: VoiceEngine | None, *, model: str | None, endpoint: st
         return found
     if wanted == "endpoint":
         if not endpoint:
-            raise UsageError("The engine is an endpoint, and bridleVoice.endpoint names none.")
+            raise UsageError("The endpoint engine needs bridleVoice.endpoint.")
     elif not is_installed(wanted):
         raise UsageError(f"The engine {wanted} is not installed: pip install {_BY_NAME[wanted]}.")
     elif not model and wanted != "pocketsphinx":

@@ -82,7 +82,7 @@ class VoiceFeature(Feature):
         """Turn dictation on (`hold` or `tap` the key) or `off`, or say how it stands."""
         del caller
         if not self._context.interactive:
-            raise UsageError("Dictation works at a terminal only.")
+            raise UsageError("Dictation works only in a terminal.")
         match arguments.strip().lower():
             case "":
                 pass

@@ -55,7 +55,7 @@ class Microphone:
                 start_new_session=True,
             )
         except OSError as error:
-            raise UsageError(f"{argv[0]} cannot be started: {error.strerror}") from error
+            raise UsageError(f"can't start {argv[0]}: {error.strerror}") from error
         return cls(process, os.path.basename(argv[0]), changed)
 
     @property
@@ -73,7 +73,7 @@ class Microphone:
         if not self._held:
             said = self._complaints.decode(errors="replace").strip().splitlines()
             why = f": {said[-1][:200]}" if said else ""
-            raise UsageError(f"The microphone gave no sound ({self._name}){why}")
+            raise UsageError(f"No sound from the microphone ({self._name}){why}")
         return bytes(self._held[: len(self._held) // 2 * 2])
 
     async def discard(self) -> None:
@@ -126,6 +126,4 @@ def _command(recorder: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
     if find_spec("sounddevice") is not None:
         return [sys.executable, "-P", "-m", "bridle", "--record-sound"]
-    raise UsageError(
-        f"No program for the microphone was found: install one of {', '.join(RECORDERS)}, or bridle[voice]."
-    )
+    raise UsageError(f"No recorder found: install one of {', '.join(RECORDERS)}, or bridle[voice].")

@@ -45,7 +45,7 @@ def record_sound() -> int:
                 data, _ = stream.read(RATE // 10)
                 os.write(1, bytes(data))
     except (OSError, sounddevice.PortAudioError) as error:
-        raise UsageError(f"the microphone cannot be used: {error}") from error
+        raise UsageError(f"can't use the microphone: {error}") from error
     except KeyboardInterrupt:
         return 0
 

@@ -236,7 +236,7 @@ def _report(bench: _Bench, first: SuiteRun, last: SuiteRun) -> str:
     changed = [f"- {_shown(edit.candidate)}" for edit in bench.kept]
     if not last.failed:
         opening = f"All tests pass now: {last.passed} passed; before: {describe(first)}. Changed:"
-        return "\n".join((opening, *changed, _CAUTION))
+        return "\n".join((opening, *changed, "", _CAUTION))
     tries = len(bench.tried)
     opening = f"I gave up after {tries} {'try' if tries == 1 else 'tries'}"
     lines = [f"{opening if tries else 'I found no mechanical change to try'}: {describe(last)}."]
@@ -247,10 +247,11 @@ def _report(bench: _Bench, first: SuiteRun, last: SuiteRun) -> str:
     kept = {edit.candidate.key for edit in bench.kept}
     dropped = [each for key, each in bench.tried.items() if key not in kept]
     if dropped:
-        lines += ("Tried without success:", *(f"- {_shown(each)}" for each in dropped[:_MOST_TOLD]))
+        lines += ("", "Tried without success:", *(f"- {_shown(each)}" for each in dropped[:_MOST_TOLD]))
     if len(dropped) > _MOST_TOLD:
         lines.append(f"- and {len(dropped) - _MOST_TOLD} more")
     lines += (
+        "",
         "Still failing:",
         *(f"- {describe_failure(failure, bench.suite)}" for failure in last.failures[:_MOST_TOLD]),
     )

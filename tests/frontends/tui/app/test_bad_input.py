@@ -116,6 +116,6 @@ async def _leave(terminal: Terminal, *, clears: bool = False) -> int:
     if clears:
         await terminal.ready()
         terminal.type("\x03")
-    await terminal.until_text("again to leave")
+    await terminal.until_text("again to exit")
     terminal.type("\x03")
     return await terminal.ended()

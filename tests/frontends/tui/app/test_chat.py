@@ -18,7 +18,7 @@ def _calls(tool: str, **input: object) -> dict[str, object]:
 
 async def _leave(terminal: Terminal) -> int:
     terminal.type("\x03")
-    await terminal.until_text("again to leave")
+    await terminal.until_text("again to exit")
     terminal.type("\x03")
     return await terminal.ended()
 

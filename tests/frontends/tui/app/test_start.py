@@ -122,9 +122,9 @@ async def test_leaving_while_something_runs_is_asked_about(tmp_path: Path):
         await terminal.say("start it")
         await terminal.until_text("Started.")
         terminal.type("\x04")
-        await terminal.until_text("again to leave")
+        await terminal.until_text("again to exit")
         terminal.type("\x04")
-        await terminal.until_text("Leave?")
+        await terminal.until_text("Exit?")
         await terminal.until_text(_ARMED)
         assert "a long job" in terminal.emulator.text
         terminal.type("2")

@@ -169,7 +169,7 @@ def leave_running(tasks: Sequence[Task]) -> Confirm:
         return [*rows, *(row for name in named for row in paragraph(f"• {name}", width, _BOLD))]
 
     choices = (Choice(value="stay", label="Stay"), Choice(value="leave", label="Exit and stop it"))
-    return Confirm("Leave?", body, choices, cancel="stay", color="warning", hint="to stay")
+    return Confirm("Exit?", body, choices, cancel="stay", color="warning", hint="to stay")
 
 
 def where_to_remember(note: str, files: Sequence[tuple[str, str]], *, cwd: str = "") -> Confirm:

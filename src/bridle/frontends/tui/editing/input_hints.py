@@ -39,7 +39,7 @@ def hint_of(input: InputArea, *, again: str, cancel: str, pending: Chord) -> Lin
         what = "go back" if input.editor.is_empty else "clear"
         return (Span(f"{cancel} again to {what}", style("warning")),)
     if again:
-        return (Span(f"{again} again to leave", style("warning")),)
+        return (Span(f"{again} again to exit", style("warning")),)
     if pending:
         return (Span(f"{display(pending)} …", MUTED),)
     if input.editor.has_stash:
@@ -54,21 +54,21 @@ def vim_mode(input: InputArea) -> Line:
     return () if input.vim is None else (Span(f"-- {input.vim.mode} --", MUTED),)
 
 
-_PREFIXES = (("/", "commands"), ("@", "files"), ("!", "shell"), ("#", "remember"))
+_PREFIXES = (("/", "commands"), ("@", "files"), ("!", "shell"), ("#", "save to memory"))
 _ACTIONS = (
     ("chat:submit", "send"),
     ("chat:newline", "new line"),
     ("chat:cancel", "stop, twice to clear"),
     ("chat:cycleMode", "next mode"),
     ("app:toggleTranscript", "transcript"),
-    ("app:toggleTodos", "todos"),
+    ("app:toggleTodos", "task list"),
     ("history:search", "search history"),
     ("chat:externalEditor", "edit in $EDITOR"),
     ("chat:stash", "stash the draft"),
     ("chat:undo", "undo"),
     ("chat:imagePaste", "paste an image"),
-    ("chat:modelPicker", "model"),
-    ("app:exit", "leave"),
+    ("chat:modelPicker", "switch the model"),
+    ("app:exit", "exit"),
 )
 _COLUMN = 38
 

@@ -236,8 +236,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 """Where several keys do the same, the first one is named in hints."""
 
 RESERVED = {
-    "ctrl+c": "it interrupts, and leaves when pressed twice",
-    "ctrl+d": "it leaves when pressed twice",
+    "ctrl+c": "it interrupts, and exits when pressed twice",
+    "ctrl+d": "it exits when pressed twice",
     "ctrl+m": "terminals send the same byte for enter",
 }
 """Keys that cannot be bound, and why."""

@@ -29,8 +29,8 @@ _SOURCES: Mapping[CommandSource, str] = {
     "bundled": "Bundled skills",
 }
 _WORDS = (
-    "Say what you want done, in your own words. bridle reads, changes and runs things in this folder, and "
-    "asks before anything that could do harm."
+    "Describe a task in your own words. bridle reads files, edits them and runs commands in this folder, and "
+    "asks before it changes anything."
 )
 
 

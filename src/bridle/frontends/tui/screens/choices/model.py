@@ -182,9 +182,18 @@ _EFFORT = (BoundKey(("modelPicker:decreaseEffort",)), BoundKey(("modelPicker:inc
 _STEPS = {"modelPicker:decreaseEffort": -1, "modelPicker:increaseEffort": 1}
 
 
+def _dollars(price: float) -> str:
+    """`$2` or `$0.50`."""
+    return f"${price:g}" if price == int(price) else f"${price:.2f}"
+
+
 def _item(row: ModelListing, current: str) -> Item[ModelListing]:
     # A price of nothing is a price that is not known.
-    price = f"${row.input_price:g} / ${row.output_price:g}" if row.input_price and row.output_price else ""
+    price = (
+        f"{_dollars(row.input_price)} / {_dollars(row.output_price)}"
+        if row.input_price and row.output_price
+        else ""
+    )
     sign = Span("✓" if row.value == current else " ", style("success"))
     window = f"{row.window // 1000:,}k"
     return Item(value=row, label=row.value, facts=(window, price), detail=row.advice, sign=sign)
