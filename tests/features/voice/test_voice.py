@@ -52,7 +52,7 @@ async def test_recording_keeps_what_the_program_gives_until_it_is_stopped(tmp_pa
     [
         (("false",), "No sound from the microphone"),
         (("sh", "-c", "echo 'no card\x1b[31m' >&2; exit 1"), "no card"),
-        (("/no/such/program",), "cannot be started"),
+        (("/no/such/program",), "can't start"),
         (("no-such-recorder",), "was not found"),
     ],
 )
