@@ -15,9 +15,21 @@ _WORDS = re.compile(
         | mend(?:s|ed|ing)? | told | heeds? | heeded | heeding | hears? | heard | hearken\w*
         | goes\ on | go\ on | went\ on | by\ (?:itself|themselves|himself)
         | doors? | desks? | errands? | outfit\w* | vouch\w* | surroundings | lets?\ go | letting\ go
+        | summed\ up | taken\ (?:away|back) | at\ work | has\ a\ defect | br(?:oke|eaks)\ off | nothing\ wrong
+        | (?:looked\ up|made|began|begun|begins?|started|read|connect|opened|drawn|written)\ anew
+        | cannot\ be\ kept | written\ down | looks?\ after | stays?\ as\ it\ was
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_BRITISH = re.compile(
+    r"""(?:
+        colour(?![?0-9]) | behaviour | favour(?!ites?[".]) | flavour | neighbour | honour | catalogue
+        | (?:organ|recogn|normal|summar|author|emphas|optim|initial|serial|minim)is(?:e[drs]?|ing|ation)\b
+        | \b(?:judgement|licence|grey|sceptic|misspelt|learnt|towards|whilst|amongst|tunnelled|labelled)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""One spelling, the American one."""
 _OPENINGS = re.compile(r'"""The same\b[^\n]*')
 """A docstring that cannot be read without the one above it."""
 _TRUE_USES: dict[str, tuple[str, ...]] = {
@@ -162,6 +174,6 @@ def _found(path: str) -> Iterator[str]:
 
 
 def _found_in(text: str, path: str | Path) -> Iterator[str]:
-    for pattern in (_WORDS, _OPENINGS):
+    for pattern in (_WORDS, _BRITISH, _OPENINGS):
         for match in pattern.finditer(text):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"

@@ -66,7 +66,7 @@ async def hooks(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def peers(arguments: str, context: CommandContext) -> CommandResult:
-    """Agents of this session that are at work, and sessions on other machines."""
+    """Agents of this session that are running, and sessions on other machines."""
     from bridle.features.teams.remote import remote_contacts
 
     del arguments

@@ -1,4 +1,4 @@
-"""Keeps a session at work until a condition holds that a small model checks after each turn."""
+"""Keeps a session working until a condition holds that a small model checks after each turn."""
 
 from typing import Any
 

@@ -89,11 +89,11 @@ async def search(arguments: str, context: CommandContext) -> CommandResult:
     try:
         done = await asyncio.to_thread(index.update, context.env)
         if done.busy and index.age(context.env) is None:
-            return Says("The index of conversations is being made. Try again in a minute.")
+            return Says("The search index is being built. Try again in a minute.")
         hits = await asyncio.to_thread(find, query, context.env)
     except (OSError, sqlite3.Error) as error:
         raise UsageError(
-            f"The index of conversations cannot be used: {error}. Make it anew with bridle search --rebuild."
+            f"Can't use the search index: {error}. Rebuild it with: bridle search --rebuild"
         ) from error
     others = [hit for hit in hits if hit.session != context.session.id]
     if not others:

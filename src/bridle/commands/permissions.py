@@ -58,7 +58,7 @@ async def add_rule(text: str, effect: Effect, where: Destination, context: Comma
 
 
 async def remove_rule(text: str, context: CommandContext, *, effect: Effect | None = None) -> int:
-    """Take a rule away wherever it can be taken away; how often it was there.
+    """Remove a rule wherever possible; how often it was there.
 
     Raises:
         UsageError: there is no such rule, or none that can be changed here.

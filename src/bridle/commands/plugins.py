@@ -1,4 +1,4 @@
-"""Looks after plugins in a running session: what is there, and installing, removing and switching."""
+"""Plugins of a running session: lists, installs, removes and switches them."""
 
 import asyncio
 from collections.abc import Sequence

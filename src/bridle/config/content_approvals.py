@@ -46,7 +46,7 @@ class ContentApprovals:
         self._cwd = cwd
         self.root = trust_root(env, cwd)
         self._first: dict[str, str] = {}
-        """What was there when it was first looked at, where nothing is written down."""
+        """What was there when it was first looked at, where nothing is saved."""
         self._settled = False
         self._looked: dict[str, tuple[tuple[int, ...], str]] = {}
         self._others: dict[str, ContentApprovals] = {}
@@ -57,7 +57,7 @@ class ContentApprovals:
         return [path for path, what in items if not self._counts(what, known)]
 
     def settle(self) -> None:
-        """From now on nothing new counts in this session, where nothing is written down."""
+        """From now on nothing new counts in this session, where nothing is saved."""
         self._settled = True
 
     def covers_file(self, path: str) -> bool:
@@ -173,7 +173,7 @@ def _whats(values: dict[str, Any]) -> list[Any]:
 
 
 def is_bound(env: Mapping[str, str], cwd: str) -> bool:
-    """Whether it is written down what of the folder the user approved."""
+    """Whether approvals of the folder's contents are saved."""
     return _SEEN in approvals.names(env, cwd, kind=_KIND)
 
 

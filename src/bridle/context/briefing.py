@@ -72,7 +72,7 @@ class SessionBriefing:
         return other
 
     def keeping(self, keep: Keep) -> "SessionBriefing":
-        """A copy whose system prompt stays as it was first sent."""
+        """A copy whose system prompt never changes after it was sent."""
         other = self.rephrased()
         other._keep = keep
         return other

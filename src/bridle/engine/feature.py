@@ -37,7 +37,7 @@ SideTask = Callable[["Session", "Runtime", "Outcome"], Awaitable[None]]
 
 
 class Notes(Struct, frozen=True):
-    """What was written down about a conversation while it ran."""
+    """What was recorded about a conversation while it ran."""
 
     text: str
     up_to: str
@@ -336,11 +336,11 @@ class Features:
         return sorted(brought, key=lambda command: command.source != "builtin")
 
     def listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
-        """Listings for a model with these tools when a conversation begins, looked up anew by each call."""
+        """Listings for a model with these tools when a conversation begins, looked up again by each call."""
         return tuple(partial(_listed, each, toolbox) for each in self.at("listing"))
 
     def agent_listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
-        """Listings for an agent with these tools when it begins, looked up anew by each call."""
+        """Listings for an agent with these tools when it begins, looked up again by each call."""
         return tuple(partial(_listed_for_agent, each, toolbox) for each in self.at("agent_listing"))
 
     def refuse_tool(self, name: str) -> str | None:

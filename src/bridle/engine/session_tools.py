@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridle.tools.deferred_toolbox import DeferredToolbox
 
 Offer = Callable[[], Sequence[Tool]]
-"""Tools that are looked up anew at each step, because they come and go."""
+"""Tools that are looked up again at each step, because they come and go."""
 
 
 def deferring(

@@ -81,7 +81,7 @@ async def whole_answer(
     """The answer to a request on the side, None when the stream ends without one.
 
     What it cost is added to the session and noted in its transcript under `purpose`, also for an answer that
-    was cut or began anew.
+    was cut or starts over.
 
     Raises:
         ProviderError: the model could not answer.

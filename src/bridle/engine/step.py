@@ -59,7 +59,7 @@ _NAMED = frozenset((Started, BlockOpened, BlockClosed, Completed))
 _WITHOUT_ROWS = "unfinished answer"
 """What an answer is listed as that cost something and left nothing in the conversation."""
 _OF_CALLS = frozenset((*_NAMED, PieceArrived, Restarted))
-"""Events that a call may consist of, or begin anew with."""
+"""Events that a call may consist of, or start over with."""
 
 
 class StepEnd(Struct, frozen=True, kw_only=True):

@@ -180,7 +180,7 @@ def _end_of_word(text: str) -> int:
 
 
 def _last_word(text: str) -> int:
-    """Where the word begins that a text breaks off in; a quoted mention is one word."""
+    """Where the word begins that a text is cut off in; a quoted mention is one word."""
     quoted = text.rfind('@"')
     if quoted >= 0 and '"' not in text[quoted + 2 :] and "\n" not in text[quoted + 2 :]:
         return quoted

@@ -314,7 +314,7 @@ def _load(file: str) -> dict[str, _Folder]:
     try:
         stored = msgspec.msgpack.decode(read_bytes(file, 16 * _LARGEST), type=_Stored)
     except (OSError, msgspec.DecodeError):
-        return {}  # An index that is missing or broken is made anew.
+        return {}  # An index that is missing or broken is rebuilt.
     return stored.folders if stored.format == _FORMAT else {}
 
 

@@ -26,7 +26,7 @@ class PendingEvent(Struct, frozen=True, kw_only=True):
 
 
 def note_event(env: Mapping[str, str], name: str, **attributes: str | int | bool) -> None:
-    """Keep an event where the user has turned telemetry on; what cannot be kept is lost."""
+    """Keep an event where the user has turned telemetry on; what cannot be saved is lost."""
     if not is_on(env, "CLAUDE_CODE_ENABLE_TELEMETRY") or any(env.get(name) for name in _REFUSED):
         return
     path = os.path.join(bridle_dir(env), _FILE)

@@ -80,7 +80,7 @@ sentences are enough; give details when asked."""
 _EXPLANATORY = """\
 Teach while you work. Before or after a change that is worth understanding, add a short note that begins \
 with "Insight:" and gives two or three points about this code base: why the code is built this way, \
-which pattern or trade-off is at work, what would go wrong otherwise. Speak about the code at hand and \
+which pattern or trade-off applies, what would go wrong otherwise. Speak about the code at hand and \
 not about programming in general. The notes belong in the conversation and never in the files."""
 
 _LEARNING = """\

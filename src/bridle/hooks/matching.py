@@ -90,7 +90,7 @@ def _in_python(text: str) -> str:
         if in_class:
             in_class = kind != "close"
             if kind in ("any", "none", "open"):
-                # Within a class the opening bracket means itself, and what follows it is read anew.
+                # Within a class the opening bracket means itself, and what follows it is read again.
                 position = token.start() + 1
             written.append(_in_class(token, kind))
             continue

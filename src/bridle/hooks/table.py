@@ -191,7 +191,7 @@ def choose(entries: Sequence[Entry], subject: str | None, agent_id: str | None) 
 class Listeners:
     """The hooks that count now: the configured ones, and those that came with the session.
 
-    Settings may be replaced at any time; what was added stays until it is taken away.
+    Settings may be replaced at any time; what was added stays until it is removed.
     """
 
     def __init__(self, table: Table | None = None) -> None:

@@ -160,7 +160,7 @@ class LeaseStore:
         """The lines that others have left, each once.
 
         Raises:
-            OSError: they cannot be taken away.
+            OSError: they cannot be removed.
         """
         place = self._place("notes", owner.key)
         taken = f"{place}.taken"
@@ -243,7 +243,7 @@ class LeaseStore:
             os.unlink(unread)
 
     def release_files(self, owner: Owner) -> None:
-        """Give back the files that an owner changed, because its turn is over, and be at work no more."""
+        """Give back the files that an owner changed, because its turn is over, and stop being active."""
         kept = self._kept.get(owner.key, set())
         files = {path for path in kept if _kind(path) in ("leases", "work")}
         kept -= files

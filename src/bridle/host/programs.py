@@ -35,7 +35,7 @@ class _Found(Struct, frozen=True):
 
 
 class Programs:
-    """What one process has found so far; a program that has changed since is looked for anew."""
+    """What one process has found so far; a program that has changed since is looked for again."""
 
     def __init__(self) -> None:
         self._named: set[str] = set()

@@ -1,4 +1,4 @@
-"""What is remembered of servers: which are approved or turned off, and where each is written down."""
+"""What is remembered of servers: which are approved or turned off, and where each is defined."""
 
 import os.path
 from collections.abc import Callable, Mapping
@@ -107,7 +107,7 @@ def forget_choices(env: Mapping[str, str], cwd: str) -> None:
 
 
 def scopes_of(name: str, env: Mapping[str, str], cwd: str) -> dict[FileScope, Any]:
-    """The scopes in which a server of this name is written down, with its definition in each."""
+    """The scopes in which a server of this name is defined, with its definition in each."""
     every: dict[FileScope, Mapping[str, Any]] = {
         "local": _servers(_project_of(_state(env), env, cwd)[1]),
         "project": read_servers(os.path.join(cwd, PROJECT_FILE)),

@@ -99,7 +99,7 @@ class Client:
     ) -> dict[str, Any]:
         """Ask the server, answering what it must know before it can answer itself.
 
-        A session that the server has forgotten is opened anew, once.
+        A session that the server has forgotten is opened again, once.
 
         Raises:
             McpError: the server answered with an error, or there is no answer.

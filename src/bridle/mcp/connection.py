@@ -31,7 +31,7 @@ _MOST_VISITS = 3
 
 
 class Connection:
-    """Looks after one server in the background; `changed` is called when its lists change."""
+    """Keeps one server connected in the background; `changed` is called when its lists change."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Connection:
             self._task = asyncio.create_task(self._look_after())
 
     async def restart(self) -> None:
-        """Connect anew and wait for it.
+        """Connect again and wait for it.
 
         Raises:
             McpError: the server cannot be reached.

@@ -159,7 +159,7 @@ def _read(command: str, standing: SessionPosition, followed: FollowedPaths) -> R
 
 
 def _looked_at(reading: Reading, standing: SessionPosition, followed: FollowedPaths) -> Reading:
-    """The reading with what its text promises taken back where the files of this machine say otherwise."""
+    """The reading with what its text promises withdrawn where the files of this machine say otherwise."""
     reading = with_tree_paths(with_trees(_with_mentions(reading, standing), standing.rules))
     reading = with_copied_programs(reading, standing.rules, followed)
     known = KnownRepository(standing.start, standing.origins, standing.trusted)

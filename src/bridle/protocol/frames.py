@@ -245,7 +245,7 @@ class Framer:
         return frame
 
     def heartbeats(self, now: float) -> Iterator[Frame]:
-        """Calls that are still at work and have said nothing for long."""
+        """Calls that are still running and have said nothing for long."""
         return self._heartbeats.due(now, session_id=self._facts.session_id)
 
     def title(self, title: str) -> Frame:

@@ -57,7 +57,7 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         lock = lock_for(cwd, trusted=trusted)
         config = with_models(config, lock)
     if trusted:
-        # Where it was trusted before contents were written down, they are now.
+        # Where it was trusted before contents were recorded, they are now.
         adopt(env, cwd)
     merged = environment(config, env, trusted=trusted)
     merged[ENTRYPOINT] = own_entrypoint(merged, interactive=options.interactive)

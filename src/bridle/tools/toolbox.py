@@ -122,7 +122,7 @@ class AliasedToolbox:
 
 
 class JoinedToolbox:
-    """The tools of a session, and those that come from outside: looked up anew, because they come and go."""
+    """The tools of a session, and those that come from outside: looked up again, because they come and go."""
 
     def __init__(self, own: Toolbox, others: Callable[[], Sequence[Tool]]) -> None:
         self._own = own

@@ -47,7 +47,7 @@ class Work(Struct, frozen=True, kw_only=True):
         )
 
     def __sub__(self, before: "Work") -> "Work":
-        """What was added since; a count that began anew adds all that it has."""
+        """What was added since; a count that starts over adds all that it has."""
 
         def since(now: int, then: int) -> int:
             return now - then if now >= then else now

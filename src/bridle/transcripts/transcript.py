@@ -103,7 +103,7 @@ class Transcript:
         self._flush()
         if self._fd is None or not self._durable:
             return
-        # A copy of the descriptor, since the file may be closed while the thread is at work.
+        # A copy of the descriptor, since the file may be closed while the thread is running.
         fd = os.dup(self._fd)
         try:
             await asyncio.to_thread(_sync_and_close, fd)

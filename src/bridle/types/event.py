@@ -226,7 +226,7 @@ class CompactionStarted(Struct, frozen=True, kw_only=True, tag="compaction_start
 
 
 class CompactionFinished(Struct, frozen=True, kw_only=True, tag="compaction_finished"):
-    """The conversation was replaced by its summary, or stays as it was for the reason in `error`."""
+    """The conversation was replaced by its summary, or is unchanged for the reason in `error`."""
 
     trigger: Literal["manual", "auto"]
     error: str | None = None

@@ -44,7 +44,7 @@ class History:
         self.origins.append(origin)
 
     def cut(self, length: int) -> None:
-        """Forget the messages from `length` on, because they are about to be drawn anew."""
+        """Forget the messages from `length` on, because they are about to be drawn again."""
         del self.messages[length:]
         del self.origins[length:]
         for known in self._encoded.values():

@@ -124,7 +124,7 @@ class Waiting(Struct, frozen=True):
 
 
 class Restarted(Struct, frozen=True):
-    """What has arrived since the last `Started` is void: the same request begins anew."""
+    """What has arrived since the last `Started` is void: the same request starts over."""
 
     reason: str
 

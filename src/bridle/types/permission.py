@@ -220,7 +220,7 @@ class Permit(Struct, frozen=True, kw_only=True):
 class DenialCount(Struct, frozen=True):
     """How often auto mode has denied calls.
 
-    A child begins with the count of its parent, so that delegating work never starts it anew.
+    A child begins with the count of its parent, so that delegating work never resets it.
     """
 
     consecutive: int = 0

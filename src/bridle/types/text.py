@@ -1,4 +1,4 @@
-"""Text that can be written down: one line where one is wanted, and no half of a surrogate pair."""
+"""Text that can be stored: one line where one is wanted, and no half of a surrogate pair."""
 
 import re
 from typing import Any

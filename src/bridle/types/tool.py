@@ -111,7 +111,7 @@ Kind = Literal[
     "plan_start", "read", "search", "skill", "task", "task_list", "task_output", "task_stop", "todo", "watch",
     "web_search", "workflow", "write", "browse", "page_view", "page",
 ]  # fmt: skip
-"""What a call does: how it is shown, grouped, summed up and suggested follows from this."""
+"""What a call does: how it is shown, grouped, summarized and suggested follows from this."""
 
 LOOKS_AT_FILES = ("read", "search", "list")
 """Calls that look at files and do nothing else."""

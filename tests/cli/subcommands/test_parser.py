@@ -2,6 +2,8 @@
 
 import importlib.util
 import shlex
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -255,3 +257,13 @@ async def test_help_is_on_standard_output_and_wrong_words_end_with_code_two(tmp_
     assert (done.code, done.out, done.err) == (1, "", told)
     plain = await program.run("help")
     assert (plain.code, plain.out) == (0, (await program.run("--help")).out)
+
+
+def test_a_missing_extra_is_named_with_the_command_that_installs_it():
+    code = (
+        "import sys; sys.modules['starlette'] = None; sys.argv = ['bridle', 'hub', 'status'];"
+        "from bridle.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    wanted = "error: starlette is not installed; run: pip install 'bridle[hub]'"
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", wanted)

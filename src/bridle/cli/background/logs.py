@@ -89,7 +89,7 @@ class _Following:
     def _print(self, settled: list[str]) -> int:
         """Print what was not printed yet; a line that has changed after all is printed once more."""
         if self._paper.repaints != self._repaints or (settled and settled[:1] != self._printed[:1]):
-            # All was drawn anew, or the oldest lines are kept no more: continue after what was printed last.
+            # All was drawn again, or the oldest lines are kept no more: continue after what was printed last.
             self._repaints = self._paper.repaints
             self._last = next((line for line in reversed(self._printed) if line), "")
         if self._last:

@@ -77,9 +77,9 @@ def run_check(given: ParsedArguments, env: Mapping[str, str]) -> int:
     refused = [each for each in found if each not in kept and each not in requests and each.name not in lost]
     lines = [f"{path}: written by bridle {lock.bridle}, installed is {__version__}", *notes]
     lines += _section("Not as in the lock; --locked refuses:", [str(each) for each in refused])
-    lines += _section("Cannot be kept, this version has no place for it; --locked refuses:", lost)
+    lines += _section("Not supported by this version; --locked refuses:", lost)
     lines += _section(
-        "Cannot be kept, this version writes it itself:",
+        "Written by this version, so not locked:",
         [each.name.removeprefix(_REQUEST) for each in requests],
     )
     lines += _section(

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def run_edit(given: ParsedArguments, env: Mapping[str, str]) -> int:
-    """Change what is written down.
+    """Change a definition in its file.
 
     Raises:
         UsageError: the words are off.

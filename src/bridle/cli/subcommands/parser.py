@@ -7,6 +7,9 @@ from bridle.cli.flags import Flag
 from bridle.cli.subcommands.values import HELP, Argument, Subcommand
 from bridle.types.errors import CommandLineError, UsageError
 
+_EXTRAS = {"starlette": "hub", "uvicorn": "hub"}
+"""Packages that only some installations have, and the extra that brings them."""
+
 
 class ParsedArguments(Args):
     """What a subcommand was given: options and arguments by name, and the names that led to it."""
@@ -220,4 +223,11 @@ def _runner(command: Subcommand) -> Callable[[ParsedArguments, Mapping[str, str]
     from importlib import import_module
 
     module, _, name = command.run.partition(":")
-    return getattr(import_module(f"bridle.cli.{module}"), name)
+    try:
+        return getattr(import_module(f"bridle.cli.{module}"), name)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        extra = _EXTRAS[package]
+        raise UsageError(f"{package} is not installed; run: pip install 'bridle[{extra}]'") from error

@@ -55,7 +55,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     """Let the user approve what is new or has changed in a trusted folder; whether they did.
 
     Raises:
-        ConfigError: the answer cannot be written down.
+        ConfigError: the answer cannot be saved.
     """
     changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd, servers=False)
     if not changed:
@@ -119,7 +119,7 @@ async def ask_for_schedules(app: App, setup: Setup) -> None:
     """Let the user approve scheduled prompts of the project that are new or have changed.
 
     Raises:
-        ConfigError: the answer cannot be written down.
+        ConfigError: the answer cannot be saved.
     """
     env, cwd = setup.env, setup.cwd
     if (
@@ -151,7 +151,7 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
     """Let the user agree to files outside the project that its instructions import; each is asked about once.
 
     Raises:
-        ConfigError: the answer cannot be written down.
+        ConfigError: the answer cannot be saved.
     """
     if choices.is_closed(setup.options, setup.env):
         return

@@ -149,7 +149,7 @@ def _login(scene: DoctorContext) -> Iterator[Check]:
     elif line.key == "not needed":
         yield _ok("Model", f"{scene.model} does not need a key")
     else:
-        remedy = f"{way_to_key(line.service)}; --model offline needs none"
+        remedy = f"{way_to_key(line.service)}; --model offline needs no key"
         yield _fault("Model", f"no key for {scene.model}", remedy)
 
 

@@ -1,1 +1,1 @@
-"""MCP servers in settings: where they are written down, and which of them may start."""
+"""MCP servers in settings: where they are defined, and which of them may start."""

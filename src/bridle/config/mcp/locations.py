@@ -1,4 +1,4 @@
-"""Where MCP servers are written down, and whether there are any: asked at every start, so kept cheap."""
+"""Where MCP servers are defined, and whether there are any: asked at every start, so kept cheap."""
 
 import os
 import os.path

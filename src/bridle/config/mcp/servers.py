@@ -1,4 +1,4 @@
-"""The MCP servers of a session: every place where they are written down, and which of them count."""
+"""The MCP servers of a session: every place where they are defined, and which of them count."""
 
 import os.path
 from collections.abc import Iterable, Mapping

@@ -21,7 +21,7 @@ class Inbox(Protocol):
 
 
 class Run(Protocol):
-    """An agent at work, in this process or in another."""
+    """A running agent, in this process or in another."""
 
     over: asyncio.Event
     moved: asyncio.Event
@@ -55,7 +55,7 @@ class AgentProcesses(Protocol):
     """Agents that have processes of their own."""
 
     def has(self, name: str) -> bool:
-        """Whether one of this name is at work or starting."""
+        """Whether one of this name is running or starting."""
         ...
 
     async def hire(self, turn: Turn, work: Assignment, *, resumes: str | None = None) -> Run | None:

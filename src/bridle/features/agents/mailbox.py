@@ -40,7 +40,7 @@ class Mailbox:
 
         Raises:
             MailboxFull: too many wait already.
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
             Locked: another process keeps the mailbox for too long.
         """
         make_folders(self.folder, private=True)
@@ -103,7 +103,7 @@ class Mail:
 
         Raises:
             MailboxFull: too many wait already.
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
             Locked: another process keeps the mailbox for too long.
         """
         self._box.put(letter)

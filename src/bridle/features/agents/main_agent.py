@@ -22,7 +22,7 @@ from bridle.types.turn import Prompt
 _FILE = Origin(source="file")
 
 Found = Callable[[], Sequence[AgentDefinition]]
-"""Agents of files and plugins, looked up anew."""
+"""Agents of files and plugins, looked up again."""
 
 
 def main_agent(

@@ -80,7 +80,7 @@ def named_before(storage: str, name: str) -> str | None:
 
 
 def most_at_once(env: Mapping[str, str]) -> int:
-    """How many agents may be at work."""
+    """How many agents may be running."""
     text = env.get("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "")
     return int(text) if text.isdecimal() and int(text) else _MOST_AT_ONCE
 

@@ -139,7 +139,7 @@ class Agents:
         return problems
 
     def running(self) -> tuple[Task, ...]:
-        """The agents at work."""
+        """The running agents."""
         return tuple(run.task for run in self.registry.running.values())
 
     async def run(self, turn: "Turn", delegation: "Delegation", *, call_id: str) -> "AgentReport":

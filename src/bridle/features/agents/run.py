@@ -1,4 +1,4 @@
-"""One agent at work: a conversation of its own, driven by the same loop as any other."""
+"""One running agent: a conversation of its own, driven by the same loop as any other."""
 
 import asyncio
 import time

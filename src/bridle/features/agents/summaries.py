@@ -45,7 +45,7 @@ class AgentSummaries:
         self._tasks: dict[str, Task] = {}
         self._steps: dict[str, deque[str]] = {}
         self._fresh: set[str] = set()
-        """Agents that have done something since they were last summed up."""
+        """Agents that have done something since they were last summarized."""
         self._fault_reported = False
 
     def take(self, event: Event) -> None:

@@ -72,7 +72,7 @@ def select(definition: AgentDefinition, position: AgentPosition) -> Selection:
 
 
 class AgentToolbox:
-    """Those tools of a session that an agent has; looked up anew, because some come and go."""
+    """Those tools of a session that an agent has; looked up again, because some come and go."""
 
     def __init__(self, toolbox: Toolbox, takes: Callable[[str], bool]) -> None:
         self._toolbox = toolbox

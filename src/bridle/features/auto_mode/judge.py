@@ -70,7 +70,7 @@ async def _review(
 ) -> Verdict | str:
     """What the reviewer says, or why there is no answer that can be used."""
     action = action_text(case)
-    # A part that is not shown cannot be judged, and a rule that is not shown cannot be kept.
+    # A part that is not shown cannot be judged, and a rule that is not shown cannot be followed.
     if len(action) > LARGEST_ACTION:
         return f"its input has more than {LARGEST_ACTION} characters"
     if rules.size > LARGEST_RULES:

@@ -78,7 +78,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Ledger:
-    """One file; every operation opens it anew, so that any thread and process may use it."""
+    """One file; every operation opens it again, so that any thread and process may use it."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _STEADY = 60.0
-"""After a connection of this many seconds, the pauses between attempts start anew."""
+"""After a connection of this many seconds, the pauses between attempts restart."""
 _CONNECT_WITHIN = 15.0
 
 

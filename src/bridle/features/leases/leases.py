@@ -170,7 +170,7 @@ class Leases:
             pass  # What the process held is free as soon as it is gone.
 
     async def _reserve(self, wanted: NamedPaths, folder: str) -> bool:
-        """Claim files. Returns whether another thread is at work in the folder, as far as that is known."""
+        """Claim files. Returns whether another thread is running in the folder, as far as that is known."""
         try:
             held, has_company = await asyncio.to_thread(self._reserve_now, wanted, folder)
         except (OSError, Locked):

@@ -33,7 +33,7 @@ reference", "body": "the fact, why it holds, when it applies"}], at most 3."""
 
 
 class Extraction:
-    """Looks after turns at what was said since it last looked."""
+    """Reads after turns what was said since the last time."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

@@ -29,7 +29,7 @@ CREATE VIRTUAL TABLE texts USING fts5(
 """
 _BATCH = 4_000
 _MOST_DEAD = 0.35
-"""More messages of conversations that are gone than this, and the index is made anew."""
+"""More messages of conversations that are gone than this, and the index is rebuilt."""
 _ODD = re.compile(r"\W+|_")
 
 
@@ -142,7 +142,7 @@ def _update(
 
 
 def is_worn(store: sqlite3.Connection) -> bool:
-    """Whether so much in the index is gone from the disk that it should be made anew."""
+    """Whether so much in the index is gone from the disk that it should be rebuilt."""
     dead, everything = store.execute(
         "SELECT coalesce(sum(messages) FILTER (WHERE NOT live), 0), coalesce(sum(messages), 0) FROM units"
     ).fetchone()

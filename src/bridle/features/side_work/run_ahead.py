@@ -172,7 +172,7 @@ class _Recorder:
                     case Restarted():
                         events.clear()
                     case FallbackStarted():
-                        future.cancel()  # The turn may find the first model at work again.
+                        future.cancel()  # The turn may find the first model working again.
                     case Completed():
                         events.append(event)
                         self._tokens += Usage.from_api(event.message["usage"]).output

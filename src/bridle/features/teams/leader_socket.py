@@ -169,7 +169,7 @@ class LeaderSocket:
     async def _ask(self, member: MemberProcess, asked: OpenQuestion) -> None:
         turn = self._lead()
         answer = await turn.runtime.channel.ask(_named(asked.question, member))
-        # From here on it is settled and must not be taken away by the member's own news of it.
+        # From here on it is settled and must not be removed by the member's own news of it.
         member.asked.pop(asked.id, None)
         try:
             counts = member.questions.settle(asked.id, answer)

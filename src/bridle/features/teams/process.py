@@ -101,7 +101,7 @@ class MemberProcess:
 
         Raises:
             MailboxFull: too many wait already.
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
             Locked: another process keeps the mailbox for too long.
         """
         self.box.put(letter)

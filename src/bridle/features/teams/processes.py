@@ -166,7 +166,7 @@ class MemberProcesses:
         return None if member is None or member.gone.is_set() else member
 
     def has(self, name: str) -> bool:
-        """Whether a member of this name is at work or starting."""
+        """Whether a member of this name is running or starting."""
         return any(each.is_followed and each.work.name == name for each in self._members.values())
 
     def wake(self, member: MemberProcess, letter: AgentMessage) -> None:
@@ -174,7 +174,7 @@ class MemberProcesses:
 
         Raises:
             MailboxFull: too many letters wait already.
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
             Locked: another process keeps the mailbox for too long.
         """
         member.put(letter)

@@ -33,7 +33,7 @@ class Questions:
         """Keep a question; its id.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
         """
         make_folders(self.folder, private=True)
         key = new_uuid()
@@ -54,7 +54,7 @@ class Questions:
         """Answer a question; False when it has an answer already, or is no longer asked.
 
         Raises:
-            OSError: the answer cannot be kept.
+            OSError: the answer cannot be saved.
         """
         if not os.path.exists(self._path(key)) or os.path.exists(self._answer_path(key)):
             return False

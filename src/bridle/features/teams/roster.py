@@ -42,7 +42,7 @@ class Roster:
         """Put a member down.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be saved.
         """
         write_atomic(self._path(card.agent_id), msgspec.json.encode(card), mode=0o600)
 

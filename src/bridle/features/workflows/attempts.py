@@ -38,13 +38,13 @@ class _Refusal(ToolError):
 
 
 class Attempts:
-    """The agents of one run at work; those that wait for one may go without ending it."""
+    """The agents of one run; those that wait for one may go without ending it."""
 
     def __init__(self, context: RunContext, group: asyncio.TaskGroup) -> None:
         self.lead = lead_of(context.turn, self._answered)
         self._context = context
         self._group = group
-        """Agents at work are ended with the run."""
+        """Running agents are ended with the run."""
         self._log = context.log
         self._warming: dict[str, asyncio.Event] = {}
         self._approved: set[str] = set()
@@ -52,7 +52,7 @@ class Attempts:
         self._approving = asyncio.Lock()
 
     def begin(self, member: AgentCall) -> asyncio.Task[Any]:
-        """Start an agent, unless it is at work or has finished.
+        """Start an agent, unless it is running or has finished.
 
         It comes to its result, to None when it fails or is skipped, or to `Refused`.
         """

@@ -64,7 +64,7 @@ class Calls:
         """Run an agent that failed once more, although the script has continued without it.
 
         A promise cannot be settled twice, so the script runs again: what has finished is answered at once,
-        and it finds those at work where they are.
+        and it finds running ones where they are.
 
         Raises:
             ToolError: the script has ended, or no agent may begin any more.

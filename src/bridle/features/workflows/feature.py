@@ -136,16 +136,16 @@ class WorkflowsFeature(Feature):
 
     @property
     def shown(self) -> bool:
-        """Whether there is anything to look at: some run may begin, or is still at work."""
+        """Whether there is anything to look at: some run may begin, or is still running."""
         return self.allowed() or bool(self.running)
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The runs that are at work; they may finish also where no further one can begin."""
+        """The active runs; they may finish also where no further one can begin."""
         return () if self._session is None else self._session.running()
 
     def files(self) -> Mapping[str, WorkflowFile]:
-        """The saved workflows by name, looked up anew; none while none can be begun."""
+        """The saved workflows by name, looked up again; none while none can be begun."""
         return self._files() if self.allowed() else {}
 
     def want(self) -> None:

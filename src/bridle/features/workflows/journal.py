@@ -134,7 +134,7 @@ class RunFolder:
         """The results so far, open for more.
 
         Raises:
-            BlockingIOError: another process is at work on the run.
+            BlockingIOError: another process works on the run.
             OSError: it cannot be written.
         """
         make_folders(self.path, private=True)
@@ -160,7 +160,7 @@ class RunFolder:
         self.write(self._journal, finished)
 
     def is_held(self) -> bool:
-        """Whether a process is at work on the run."""
+        """Whether a process works on the run."""
         try:
             file = os.open(self._journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:

@@ -125,12 +125,12 @@ class WorkflowRun:
             await asyncio.wait((self._main,), timeout=_STOP_PATIENCE)
 
     def interrupt(self) -> bool:
-        """Begin to end the run without a notification. Returns whether it was at work."""
+        """Begin to end the run without a notification. Returns whether it was running."""
         self.task = msgspec.structs.replace(self.task, hushed=True)
         return self._main is not None and self._main.cancel()
 
     def pause(self) -> None:
-        """Start no new agents. Those at work finish."""
+        """Start no new agents. Running agents finish."""
         self._slots.pause()
         self._log.log("Paused: running agents finish, but no new ones start.")
 

@@ -74,7 +74,7 @@ class RunLog:
         member.reopen()
 
     def begin_again(self, why: str) -> None:
-        """The script runs once more, and writes its lines anew."""
+        """The script runs once more, and writes its lines again."""
         self.logs.clear()
         self._faults = [fault for fault in self._faults if fault[0] is not None]
         self.log(why)

@@ -36,9 +36,9 @@ class SessionWorkflows:
 
     def __init__(self, files: Callable[[], Files], *, refusal: Callable[[], str | None]) -> None:
         self._files = files
-        """The saved workflows by name, looked up anew."""
+        """The saved workflows by name, looked up again."""
         self._refusal = refusal
-        """Why no run may begin, if so; those at work may finish in any case."""
+        """Why no run may begin, if so; active runs may finish in any case."""
         self._runs: dict[str, WorkflowRun] = {}
 
     async def start(self, turn: Turn, launch: Launch, *, call_id: str, typed: bool = False) -> Launched:
@@ -82,7 +82,7 @@ class SessionWorkflows:
         return self._runs.get(run_id)
 
     def running(self) -> tuple[str, ...]:
-        """The runs that are at work."""
+        """The active runs."""
         return tuple(run_id for run_id, run in self._runs.items() if run.task.status == "running")
 
     async def views(self, runtime: Runtime) -> tuple[RunView, ...]:
@@ -188,7 +188,7 @@ def _take_over(own: RunFolder, other: RunFolder) -> None:
 
 
 def _all_left(storages: tuple[str, ...], known: frozenset[str]) -> list[RunView]:
-    """Runs that are not at work here; one that was taken over counts where it was last gone on with."""
+    """Runs that are not running here; one that was taken over counts where it was last continued."""
     nearest: dict[str, RunFolder] = {}
     for folder in run_folders(storages):
         nearest.setdefault(os.path.basename(folder.path), folder)

@@ -25,7 +25,7 @@ class Slots:
         return not self._going.is_set()
 
     def pause(self) -> None:
-        """Start no agents. Those at work continue."""
+        """Start no agents. Running agents continue."""
         self._going.clear()
 
     def resume(self) -> None:

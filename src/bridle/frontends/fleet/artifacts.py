@@ -25,7 +25,7 @@ class Artifacts(Protocol):
         """Keep bytes; returns their digest.
 
         Raises:
-            StoreError: they cannot be kept.
+            StoreError: they cannot be saved.
         """
         ...
 

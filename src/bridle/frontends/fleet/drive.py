@@ -55,7 +55,7 @@ class Driver:
 
         Raises:
             ClusterError: no worker can be had.
-            StoreError: results cannot be written down.
+            StoreError: results cannot be saved.
         """
         state = "stopped"
         flushing = asyncio.create_task(self._flush_often())

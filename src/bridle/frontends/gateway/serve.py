@@ -24,7 +24,7 @@ def serve(config: GatewayConfig, env: Mapping[str, str], *, ready: Callable[[], 
     try:
         import uvicorn
     except ImportError as error:
-        raise UsageError("the gateway needs more packages: install bridle[hub]") from error
+        raise UsageError("uvicorn is not installed; run: pip install 'bridle[hub]'") from error
     listening = _listen(config)
     ending: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -64,7 +64,7 @@ def serve(options: Options, address: Address, *, ready: Callable[[int], object])
 
         del cryptography
     except ImportError as error:
-        raise UsageError("the hub needs more packages: install bridle[hub]") from error
+        raise UsageError("uvicorn is not installed; run: pip install 'bridle[hub]'") from error
     listening = _listen(address)
     _raise_limit()
     asyncio.run(_serve(uvicorn, options, address, listening, ready))

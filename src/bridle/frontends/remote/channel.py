@@ -57,7 +57,7 @@ class Audience(Protocol):
         ...
 
     def settled(self, pending: Pending, *, by: str, answer: Answer | None) -> None:
-        """A question is closed; without an answer when it was taken back."""
+        """A question is closed; without an answer when it was withdrawn."""
         ...
 
     async def deserted(self) -> None:

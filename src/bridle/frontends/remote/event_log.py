@@ -73,7 +73,7 @@ class EventLog:
         self._wake()
 
     def withdraw(self, uuids: tuple[str, ...]) -> None:
-        """Forget frames of the conversation that were taken back."""
+        """Forget frames of the conversation that were withdrawn."""
         for uuid in uuids:
             self._kept_size -= len(self._kept.pop(uuid, b""))
 
@@ -98,7 +98,7 @@ class EventLog:
         return encode({"n": self.last, "epoch": self.epoch, "snapshot": snapshot})
 
     async def changed(self, after: int) -> None:
-        """Return as soon as there is a line behind this number, everything begins anew, or ends."""
+        """Return as soon as there is a line behind this number, everything starts over, or ends."""
         epoch = self.epoch
         while self.last <= after and self.epoch == epoch and not self.is_over:
             await self._news.wait()

@@ -33,7 +33,7 @@ def agent_socket(env: Mapping[str, str]) -> str:
 
 
 class HubConnection:
-    """Keeps one session joined: it waits for the agent, and comes back when that was started anew."""
+    """Keeps one session joined: it waits for the agent, and comes back when that was restarted."""
 
     def __init__(
         self,

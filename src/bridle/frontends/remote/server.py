@@ -183,7 +183,7 @@ class RemoteServer:
         except (OSError, TimeoutError, h11.LocalProtocolError):
             raise
         except Exception as defect:
-            # The top of this front end: the client must get an answer even when bridle has a defect.
+            # The top of this front end: the client must get an answer even when bridle has a bug.
             await connection.answer_json(
                 500, {"error": f"internal error in bridle: {type(defect).__name__}: {defect}"}
             )
@@ -283,7 +283,7 @@ class RemoteServer:
             while not watching.done():
                 lines = shared_session.log.since(epoch, after, most=_BATCH)
                 if lines is None:
-                    return  # Too far behind: it comes back and begins anew.
+                    return  # Too far behind: it comes back and starts over.
                 if lines:
                     after += len(lines)
                     await connection.send(lines)

@@ -46,7 +46,7 @@ class HostChannel:
         observers: tuple[Presenter, ...] = (),
         expiry: float | None = None,
     ) -> None:
-        """`expiry` are the seconds after which a form or page that the host shows is taken away."""
+        """`expiry` are the seconds after which a form or page that the host shows is removed."""
         self._expiry = expiry
         self._send = send
         self._framer = framer

@@ -289,7 +289,7 @@ def _state_reports(setup: Setup) -> StateReports | None:
 
 
 def _expiry(setup: Setup) -> float | None:
-    """The seconds after which a dialog at the host is taken away."""
+    """The seconds after which a dialog at the host is removed."""
     if (given := whole_number(setup.env, "CLAUDE_CODE_USER_DIALOG_TIMEOUT_MS")) is not None:
         return given / 1000
     return SECONDS.get(setup.config.settings.dialog_expiry or "5m")

@@ -144,7 +144,7 @@ class App:
         guard: float = 0.0,
         on_armed: Callable[[], None] = lambda: None,
     ) -> T | None:
-        """Show a view until it closes; returns what it closed with, or None when it was taken away.
+        """Show a view until it closes; returns what it closed with, or None when it was removed.
 
         The one that is open comes first, and among those that wait the higher priority. With a guard, keys
         go to the previous target until no key came for so many seconds; then `on_armed` is called.

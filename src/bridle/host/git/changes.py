@@ -142,7 +142,7 @@ def _open(cwd: str, env: Mapping[str, str], seconds: float) -> repository._Git |
 
 
 async def _overrides(found: repository._Git) -> list[str] | None:
-    """Read anew each time: a command in between may have named a filter, and that must not run here."""
+    """Read again each time: a command in between may have named a filter, and that must not run here."""
     settings = await _settings(found)
     return None if settings is None else repository._without_filters(settings)
 

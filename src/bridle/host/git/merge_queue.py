@@ -76,7 +76,7 @@ class MergeQueue:
 
         Raises:
             MergeFault: the queue cannot continue.
-            Locked: another queue is at work here.
+            Locked: another queue is running here.
         """
         make_folders(self._folder, private=True)
         with FileLock(os.path.join(self._folder, "lock"), seconds=0.5):

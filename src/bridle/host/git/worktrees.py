@@ -89,7 +89,7 @@ def _folders(sparse: Sequence[str]) -> tuple[str, ...]:
 
 
 async def _check_out(tree: Worktree, folders: Sequence[str], env: Mapping[str, str]) -> tuple[int, str]:
-    """Check out a part; a tree for which that fails is taken away again."""
+    """Check out a part; a tree for which that fails is removed again."""
     code, said = await _git(tree.path, env, "sparse-checkout", "set", "--cone", "--", *folders)
     if not code:
         code, said = await _git(tree.path, env, "checkout", "--quiet", tree.branch)

@@ -203,7 +203,7 @@ class HttpClient:
         return self._context
 
     def _distrust_certificate(self) -> None:
-        """After a fault: read a client certificate anew for the next connection, it may have been renewed."""
+        """After a fault: read a client certificate again, it may have been renewed."""
         pinned = is_on(self._env, "CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION")
         if self._env.get("CLAUDE_CODE_CLIENT_CERT") and not pinned:
             self._is_stale = True

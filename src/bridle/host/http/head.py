@@ -48,7 +48,7 @@ def write_head(method: str, target: str, headers: Sequence[tuple[str, str]]) -> 
 class HeadReader:
     """Reads the head of a response from whatever pieces it comes in.
 
-    It is made when the request is out: importing h11 then costs nothing, because the service is at work.
+    It is made when the request is out: importing h11 then costs nothing, because the service is running.
     """
 
     def __init__(self) -> None:

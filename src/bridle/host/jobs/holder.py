@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 class Holder:
-    """One program, those who look at it, and what is written down about it."""
+    """One program, those who look at it, and its record on disk."""
 
     def __init__(self, folder: str, facts: records.Facts, listener: socket.socket) -> None:
         self._folder = folder

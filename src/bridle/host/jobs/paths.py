@@ -37,7 +37,7 @@ def socket_file(home: str, name: str) -> str:
         return wanted
     import zlib
 
-    # No variable may have a say: every process that looks after the same jobs must find the same socket.
+    # No variable may have a say: every process that manages the same jobs must find the same socket.
     mark = zlib.crc32(os.fsencode(home))
     return os.path.join(f"/tmp/bridle-{os.getuid()}", f"{mark:08x}-{name}.sock")
 

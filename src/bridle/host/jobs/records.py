@@ -1,4 +1,4 @@
-"""What is written down about a job, by one writer at a time.
+"""The record of a job, by one writer at a time.
 
 Its holder writes while it lives, and has the folder locked for as long. The process that starts a job writes
 before that; when a holder has died, the process that finds out locks the folder and writes how it ended.

@@ -68,7 +68,7 @@ class Documents:
             notify("textDocument/didClose", {"textDocument": {"uri": uri_of(path)}})
 
     def reset(self) -> None:
-        """The server has begun anew and knows nothing."""
+        """The server has restarted and knows nothing."""
         self._open.clear()
 
 

@@ -1,4 +1,4 @@
-"""One language server: started when first asked, begun anew when it crashes, ended with the session."""
+"""One language server: started when first asked, restarted when it crashes, ended with the session."""
 
 import asyncio
 import os

@@ -25,7 +25,7 @@ _DRESS = {
     "pane-border-format": f"#[fg=#{{?{_COLOR},#{{{_COLOR}}},default}}] #{{pane_title}} ",
     "pane-border-style": f"fg=#{{?{_COLOR},#{{{_COLOR}}},default}}",
 }
-"""Options of a window: they are read anew for each of its panes."""
+"""Options of a window: they are read again for each of its panes."""
 
 
 class TmuxPanes:
@@ -88,7 +88,7 @@ class TmuxPanes:
             return
         self._opened.remove(pane.id)
         said = await self._try("display-message", "-p", "-t", pane.id, "#{pane_pid}")
-        # A server that was started anew counts its panes from the beginning.
+        # A server that was restarted counts its panes from the beginning.
         if said is not None and said.stdout.strip() == str(pane.pid).encode():
             await self._try("kill-pane", "-t", pane.id)
 

@@ -44,7 +44,7 @@ class RequestReader:
 
     Raises:
         ValueError: what comes is not a request.
-        EOFError: the client broke off.
+        EOFError: the client closed the connection.
         TimeoutError: the client says nothing more.
     """
 

@@ -71,7 +71,7 @@ class Interceptor:
         """Join a command with a host; if the command begins to encrypt, look into what it sends.
 
         Raises:
-            OSError, EOFError, ValueError: one side broke off or does not speak the protocol.
+            OSError, EOFError, ValueError: one side closed the connection or does not speak the protocol.
         """
         if self._authority is None:
             await join(client, server)

@@ -26,7 +26,7 @@ class MissingPaths:
         """Stand in for whatever is missing.
 
         Raises:
-            OSError: a place cannot be kept although commands could take it.
+            OSError: a place cannot be reserved although commands could take it.
         """
         lock = self._lock(root)
         for guard in guards:

@@ -190,7 +190,7 @@ class Proxy:
             else:
                 await self._http(first, (reader, writer), visit)
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-            pass  # A client that breaks off or does not speak the protocol harms only itself.
+            pass  # A client that disconnects or does not speak the protocol harms only itself.
         finally:
             writer.close()
 

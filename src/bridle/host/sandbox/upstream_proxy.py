@@ -66,7 +66,7 @@ async def tunnel(proxy: Proxy, host: str, port: int, env: Mapping[str, str]) -> 
         head = await reader.readuntil(b"\r\n\r\n")
     except (EOFError, asyncio.LimitOverrunError) as error:
         writer.close()
-        raise OSError("the proxy broke off") from error
+        raise OSError("the proxy closed the connection") from error
     except BaseException:
         writer.close()
         raise

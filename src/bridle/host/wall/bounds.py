@@ -28,7 +28,7 @@ class OutOfBounds(OSError):
 
 
 class Bounds(Names):
-    """Whether a name may be made, changed or taken away; asked for every hop on the way to it."""
+    """Whether a name may be made, changed or removed; asked for every hop on the way to it."""
 
     def __init__(self, view: View, *, temporary: str, home: str, closed: ClosedFiles | None = None) -> None:
         edited = tuple(os.path.realpath(root) for root in view.roots) if view.level == "edit" else ()

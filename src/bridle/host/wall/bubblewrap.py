@@ -66,7 +66,7 @@ def _closed(paths: Sequence[str], temporary: str) -> Iterator[str]:
 
 
 def _protected(view: View, roots: Sequence[str]) -> Iterator[str]:
-    """Protected names that exist; those that do not cannot be kept from being made this way."""
+    """Protected names that exist; this way does not prevent creating the others."""
     waiting, searched = list(roots), 0
     while waiting and searched < _MOST_FOLDERS:
         folder = waiting.pop(0)

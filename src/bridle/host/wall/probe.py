@@ -47,10 +47,10 @@ class WallSupport(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """One or two sentences for a report."""
-        lacking = f" Not held: {'; '.join(self.lacks)}." if self.lacks else ""
+        lacking = f" Not covered: {'; '.join(self.lacks)}." if self.lacks else ""
         if self.way == "nothing":
-            return f"Commands that were judged harmless run without a second wall: {'; '.join(self.lacks)}."
-        return f"Commands that were judged harmless are held by {self.way}: {', '.join(self.holds)}.{lacking}"
+            return f"Commands judged harmless run without a second wall: {'; '.join(self.lacks)}."
+        return f"Commands judged harmless are confined by {self.way}: {', '.join(self.holds)}.{lacking}"
 
 
 @cache

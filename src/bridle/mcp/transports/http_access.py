@@ -91,7 +91,7 @@ class HttpAccess:
         """Yield the answer to a request, whatever its status but 401.
 
         Raises:
-            ConnectionLost: the server cannot be reached or breaks off.
+            ConnectionLost: the server cannot be reached or is cut off.
             NotAuthorized: the server wants a login that there is not.
         """
         retries = redirects = 0

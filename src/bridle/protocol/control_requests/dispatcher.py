@@ -188,7 +188,7 @@ class ControlDispatcher:
             self.send(failure(request, f"{error.strerror or error}: {error.filename or 'no file'}"))
             return
         except Exception as defect:
-            # The top of this front end: the host must get an answer even when bridle has a defect.
+            # The top of this front end: the host must get an answer even when bridle has a bug.
             self.send(failure(request, f"internal error in bridle: {type(defect).__name__}: {defect}"))
             return
         beside = self._pending() if request.subtype == "initialize" else {}

@@ -27,7 +27,7 @@ _EXPORT_PATIENCE = 60.0
 _REFRESH_PATIENCE = 180.0
 """A login in the browser takes its time."""
 _EARLY = 120.0
-"""Seconds before their end that credentials are asked for anew."""
+"""Seconds before their end that credentials are asked for again."""
 _EXPORT_KEPT_FOR = 3600.0
 _REMEDY = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _NO_CHAIN = (

@@ -13,7 +13,7 @@ from bridle.types.errors import ProviderError
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _VARIABLES = ("GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN")
 _EARLY = 120.0
-"""Seconds before its end that a token is asked for anew."""
+"""Seconds before its end that a token is asked for again."""
 _PATIENCE = 60.0
 _REFRESH_PATIENCE = 180.0
 """A login in the browser takes its time."""

@@ -39,7 +39,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...]
     tools: tuple[str, ...]
     introduced: bool
-    """The user has read that no language model is at work."""
+    """The user has read that there is no language model."""
 
 
 def read_conversation(request: ModelRequest) -> Conversation:

@@ -1,4 +1,4 @@
-"""How a piece of work is written down: as a generator that yields plans and is sent their results.
+"""How a piece of work is described: as a generator that yields plans and is sent their results.
 
 A procedure runs from its beginning for every request and is sent the results that the conversation
 already holds, so it needs no memory of its own and a resumed session continues where it stopped.

@@ -34,7 +34,7 @@ class _Edit(Struct, frozen=True):
 
 
 class _Bench:
-    """What one repair has in its hands; made anew for every request from the results so far."""
+    """What one repair has in its hands; made again for every request from the results so far."""
 
     def __init__(self, conversation: Conversation, suite: Suite) -> None:
         self.conversation = conversation

@@ -1,1 +1,1 @@
-"""`bridle.lock`: what models read besides the conversation, written down and taken from there."""
+"""`bridle.lock`: what models read besides the conversation, in a file."""

@@ -93,7 +93,7 @@ def _served(live: "LiveSession") -> dict[str, dict[str, Any]]:
 
 
 def _part(value: Any) -> Part:
-    """A part that holds a secret is written down as its digest alone."""
+    """A part that holds a secret is recorded only as its digest."""
     text = msgspec.json.encode(value).decode()
     plain = msgspec.json.decode(text)
     return Part(digest=digest_of(plain), value=SECRET if SECRETS.hide(text) != text else plain)

@@ -1,4 +1,4 @@
-"""Connects a session to the gate: the boundary around commands, and what is written down."""
+"""Connects a session to the gate: the boundary around commands, and saved permissions."""
 
 import asyncio
 import os
@@ -63,7 +63,7 @@ async def _persist(update: PermissionUpdate, setup: Setup) -> None:
 async def _ask_about_host(
     question: NetworkQuestion, channel: Channel, setup: Setup, warn: Callable[[str], None]
 ) -> Answer:
-    """Whether a host may be reached; what is meant to last is written down."""
+    """Whether a host may be reached; a lasting answer is saved."""
     from bridle.permissions.updates import PERSISTENT, read_update
 
     answer = await channel.ask(question)

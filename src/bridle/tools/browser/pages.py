@@ -32,7 +32,7 @@ def require_site(site: str) -> None:
 
 
 def read_address(text: str) -> tuple[str, str]:
-    """The address to open, put together anew, and its host.
+    """The address to open, put together again, and its host.
 
     Raises:
         ToolError: it is no address that may be opened.

@@ -29,7 +29,7 @@ def is_small_and_local(path: str, *, most_bytes: int) -> bool:
 def _is_local(device: int, period: int) -> bool:
     """Whether a device is a local disk; one that nothing tells of is not.
 
-    A number may come to mean another device: it is looked up anew in each `period`."""
+    A number may come to mean another device: it is looked up again in each `period`."""
     wanted = f"{os.major(device)}:{os.minor(device)}".encode()
     try:
         with open(_MOUNTS, "rb") as file:

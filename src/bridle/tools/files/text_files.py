@@ -35,7 +35,7 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 )
 _HEAD = 8192
 _RARE_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\b\x1b")
-_MOST_NEIGHBOURS = 1000
+_MOST_NEIGHBORS = 1000
 
 
 class TextForm(Struct, frozen=True, kw_only=True):
@@ -288,7 +288,7 @@ def _near(path: str, workspace: Workspace) -> str | None:
         return None
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in islice(entries, _MOST_NEIGHBOURS)]
+            names = [entry.name for entry in islice(entries, _MOST_NEIGHBORS)]
     except OSError:
         return None  # There is no such folder to look in, which the caller's sentence already covers.
     close = nearest(name, names)

@@ -123,7 +123,7 @@ class Server(Struct, frozen=True, kw_only=True):
     """With variables filled in."""
     scope: Scope
     file: str = ""
-    """Where it is written down; empty when it is in no file."""
+    """Where it is defined; empty when it is in no file."""
     off: str = ""
     """Why it is not started, when it is not: turned off, not approved, refused by policy."""
     fault: str = ""
@@ -274,7 +274,7 @@ class McpServers(Protocol):
         ...
 
     async def reconnect(self, name: str) -> None:
-        """Connect anew.
+        """Connect again.
 
         Raises:
             McpError: there is no such server, or it cannot be reached.
@@ -290,7 +290,7 @@ class McpServers(Protocol):
         ...
 
     async def begin_login(self, name: str, redirect_uri: str | None = None) -> LoginPage:
-        """Begin to log in; the server is connected anew when the user has been at the page.
+        """Begin to log in; the server is connected again when the user has been at the page.
 
         With `redirect_uri` the browser ends there, and `finish_login` must follow.
 
@@ -308,7 +308,7 @@ class McpServers(Protocol):
         ...
 
     async def log_out(self, name: str) -> None:
-        """Forget the login of a server and connect anew.
+        """Forget the login of a server and connect again.
 
         Raises:
             McpError: there is no such server, or no login for it.

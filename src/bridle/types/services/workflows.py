@@ -10,7 +10,7 @@ from bridle.types.services.service import Service
 AgentState = Literal["waiting", "running", "done", "replayed", "failed", "skipped", "stopped"]
 """`replayed`: an earlier run had the result already; `skipped`: a person continued without it."""
 RunState = Literal["running", "paused", "completed", "failed", "stopped", "interrupted", "elsewhere"]
-"""`interrupted`: the program ended before the run did; `elsewhere`: another one is at work on it."""
+"""`interrupted`: the program ended before the run did; `elsewhere`: another one works on it."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ class HubRefused(BridleError):
 
     @property
     def is_expired(self) -> bool:
-        """Whether something has ended that can be made anew."""
+        """Whether something has ended that can be opened again."""
         return self.status == 410 or "expired" in self.kind or "lifetime" in self.kind
 
 
@@ -204,7 +204,7 @@ class HubClient:
 
 
 class Backoff:
-    """How long to wait before the next try; a machine that slept begins anew."""
+    """How long to wait before the next try; a machine that slept starts over."""
 
     def __init__(
         self,

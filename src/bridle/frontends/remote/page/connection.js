@@ -19,7 +19,7 @@ export class Lines {
   }
 }
 
-/** What to do with a line, given what came before: take it, skip it, or begin anew. */
+/** What to do with a line, given what came before: take it, skip it, or start over. */
 export function weigh(position, line) {
   if (line.beat) return "skip";
   if (line.snapshot) return "begin";

@@ -81,7 +81,7 @@ export class Conversation {
     this.partial = "";
   }
 
-  /** Begin anew from one line that holds everything so far. */
+  /** Begin again from one line that holds everything so far. */
   begin(snapshot) {
     this.items.clear();
     this.questions.clear();
@@ -203,7 +203,7 @@ export class Conversation {
         this.items.set("retry", { kind: "note", text: `The model does not answer (${frame.error}); attempt ${frame.attempt} of ${frame.max_retries}.` });
         return;
       case "compact_boundary":
-        this.items.set(frame.uuid, { kind: "note", text: "The conversation was summed up." });
+        this.items.set(frame.uuid, { kind: "note", text: "The conversation was summarized." });
         return;
       case "task_notification":
         this.items.set(frame.uuid, { kind: "note", text: `${frame.summary}: ${frame.status}` });

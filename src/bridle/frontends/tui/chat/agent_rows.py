@@ -1,4 +1,4 @@
-"""Rows of agents at work, as a command of the user writes them."""
+"""Rows of running agents, as a command of the user writes them."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class AgentRows:
-    """Asks the command at most once a second, and only while agents are at work."""
+    """Asks the command at most once a second, and only while agents are running."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ _AGENT = ("Agent", "Task")
 
 
 class Agents:
-    """Every agent at work, by the call that started it; agents of agents hang below them."""
+    """Every running agent, by the call that started it; agents of agents hang below them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

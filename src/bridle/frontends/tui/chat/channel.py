@@ -116,9 +116,9 @@ class TerminalChannel:
         self._says_duration = says_duration
         self._images = images
         self.agents = Agents(clock)
-        """Who is at work."""
+        """Who is running."""
         self.workflows = WorkflowRows(time.time)
-        """Workflow runs at work."""
+        """Running workflow runs."""
         self._denied: set[str] = set()
         """Calls that were turned away."""
         self._revised: set[str] = set()

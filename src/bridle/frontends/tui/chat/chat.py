@@ -172,7 +172,7 @@ class Chat:
             self.send(draft)
 
     def run_command(self, line: str, *, by_key: bool = False) -> None:
-        """Do as if a command had been typed; what a key opens is not written down where it can be."""
+        """Do as if a command had been typed; what a key opens is not recorded."""
         name = line.lstrip("/").split(maxsplit=1)[0]
         self._commands.run(name, Draft(line, line, {}), by_key=by_key)
 

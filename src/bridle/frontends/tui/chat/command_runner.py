@@ -30,7 +30,7 @@ class CommandRunner:
         self._app, self._talk, self._chat = app, talk, chat
 
     def run(self, name: str, draft: Draft, *, by_key: bool = False) -> None:
-        """Run a command, or say that there is none of this name; what a key opens is not written down."""
+        """Run a command, or say that there is none of this name; what a key opens is not recorded."""
         commands = self._talk.commands
         if commands is None:
             self._chat.tell("No commands are available here.", "warning")

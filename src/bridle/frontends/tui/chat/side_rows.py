@@ -20,7 +20,7 @@ def agent_rows(
     frame: int,
     bodies: Mapping[str, Line] | None = None,
 ) -> list[Line]:
-    """Who is at work in the background, and at what; `bodies` are rows that a command has written."""
+    """Who is running in the background, and at what; `bodies` are rows that a command has written."""
     if not running or height < _LEAST:
         return []
     rows = agent_tree(running, width, frame=frame, bodies=bodies)

@@ -1,4 +1,4 @@
-"""Follows the workflow runs of a session, and shows each at work on one row."""
+"""Follows the workflow runs of a session, and shows each active one on one row."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,7 +24,7 @@ class _Run(Struct, frozen=True):
 
 
 class WorkflowRows:
-    """The runs at work, in the order of their beginnings."""
+    """The active runs, in the order in which they began."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` tells the seconds since the epoch."""

@@ -56,7 +56,7 @@ class QuestionsDialog:
     is_full = False
 
     def __init__(self, question: ChoiceQuestion, *, patience: "AnswerTimeout | None" = None) -> None:
-        """With `patience`, the end of the wait is counted down; each key begins it anew."""
+        """With `patience`, the end of the wait is counted down; each key begins it again."""
         self._patience = patience
         self._asked: Sequence[Mapping[str, Any]] = question.questions
         self._at = 0

@@ -140,7 +140,7 @@ class Editor:
         return self._restore(self._undo, self._redo)
 
     def redo(self) -> bool:
-        """Make the change again that was taken back; False when there is none."""
+        """Redo the change that was undone; False when there is none."""
         return self._restore(self._redo, self._undo)
 
     @property

@@ -159,7 +159,7 @@ def _last_of(texts: Sequence[str], *, gap: int) -> list[str]:
 
 
 def _mended(line: str) -> str:
-    """A line that breaks off, with what it opened closed, so that marks do not flash up."""
+    """A line that is cut off, with what it opened closed, so that marks do not flash up."""
     if line.count("`") % 2:
         return line + "`"
     if line.count("**") % 2:

@@ -123,7 +123,7 @@ def hook_line(event: str, text: str, width: int, *, blocked: bool = False) -> li
 
 
 def compact_boundary(width: int, *, before: int = 0, after: int = 0, automatic: bool = False) -> list[Line]:
-    """The place where the conversation was summed up."""
+    """The place where the conversation was summarized."""
     how = "auto-compacted" if automatic else "compacted"
     sizes = f", {tokens(before)} → {tokens(after)}" if before and after else ""
     return _rule(f" conversation {how}{sizes} ", width)

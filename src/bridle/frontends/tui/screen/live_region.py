@@ -155,7 +155,7 @@ class LiveRegion:
         self.forget(columns)
 
     def forget(self, columns: int) -> None:
-        """Start anew at the line where the cursor is, which must be empty."""
+        """Start over at the line where the cursor is, which must be empty."""
         self._start = None
         self.columns = columns
         self.rows = [()]

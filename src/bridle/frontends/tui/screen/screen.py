@@ -17,7 +17,7 @@ _SHOW = "\x1b[?25h"
 _HOLD = "\x1b[?2026h"
 _RELEASE = "\x1b[?2026l"
 _SETTLE_SECONDS = 0.3
-"""tmux breaks rows anew at once and tells of it up to a quarter of a second later."""
+"""tmux breaks rows again at once and tells of it up to a quarter of a second later."""
 
 
 class Size(Protocol):

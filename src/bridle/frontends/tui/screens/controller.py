@@ -290,7 +290,7 @@ class ScreenController:
             return None
 
     async def _log(self, deed: str, server: str) -> CommandResult:
-        """Log in to a server or out of it, where addresses can be read and pasted, then connect anew."""
+        """Log in to a server or out of it, where addresses can be read and pasted, then connect again."""
         import subprocess
 
         argv = [sys.executable, "-P", "-m", "bridle", "mcp", deed, server]

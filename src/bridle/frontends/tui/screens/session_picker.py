@@ -88,7 +88,7 @@ class _Picking:
         async def work() -> None:
             scope = wish.scope if isinstance(wish, LoadSessions) else self._scope
             with contextlib.suppress(SessionError, OSError):
-                # Where it fails, the list that is read anew shows that nothing has changed.
+                # Where it fails, the list that is read again shows that nothing has changed.
                 await asyncio.to_thread(self._change, wish)
             if self.view is not None:
                 sessions = await self.load(scope)

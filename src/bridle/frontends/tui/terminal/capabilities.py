@@ -22,7 +22,7 @@ class Capabilities(Struct, frozen=True):
     """It cannot move the cursor."""
     in_tmux: bool = False
     reflows: bool = True
-    """It breaks long rows anew when the window becomes narrower."""
+    """It breaks long rows again when the window becomes narrower."""
     synchronized: bool = False
     """It can hold back what it shows until a frame is complete."""
     graphemes: bool = False

@@ -175,7 +175,7 @@ class Creations:
                 raise OSError(errno.EXDEV, "moving a large folder")
 
     def _new(self, request: Request, base: int | None, path: int) -> Target:
-        """Where a name is to be made or taken away."""
+        """Where a name is to be made or removed."""
         spot = find_target(request, *request.given(base, path))
         if spot.descriptors or self._names.is_protected(spot.path):
             spot.close()

@@ -281,7 +281,7 @@
     fail: (kind, message, stack) => fail(kind, { message: shortened(message), stack }),
     drain: () => {
       if (!ended && waiting === 0) {
-        fail('stalled', { message: 'the script waits for something that never comes: no agent is at work', stack: '' })
+        fail('stalled', { message: 'the script waits for something that never comes: no agent is running', stack: '' })
       }
       const lines = outbox
       outbox = []

@@ -61,7 +61,7 @@ class Word(Struct, frozen=True):
 
     raw: str
     value: str
-    """Without quotes and escapes; what bash fills in at run time stays as it was written."""
+    """Without quotes and escapes; what bash fills in at run time is unchanged."""
     doubt: str | None = None
     """What makes its value uncertain."""
     glob: str | None = None

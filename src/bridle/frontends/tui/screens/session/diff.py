@@ -39,7 +39,7 @@ def _pane(source: DiffSource, do: Do) -> ListPane[FileChange]:
     known: dict[tuple[str, int], list[Line]] = {}
 
     def details(change: FileChange, width: int) -> list[Line]:
-        # Coloring code takes long enough to be felt when done anew with every key.
+        # Coloring code takes long enough to be felt when done again with every key.
         if (change.path, width) not in known:
             known[change.path, width] = _details(change, width)
         return known[change.path, width]

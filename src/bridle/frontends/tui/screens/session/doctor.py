@@ -21,7 +21,7 @@ _SIGNS: dict[Health, tuple[str, str]] = {
 
 
 class CheckAgain(Struct, frozen=True):
-    """Look at everything anew; hand the rows to `show`."""
+    """Look at everything again; hand the rows to `show`."""
 
 
 def doctor_view(checks: Sequence[Check], *, do: Do = nothing) -> TabbedView[Sequence[Check]]:

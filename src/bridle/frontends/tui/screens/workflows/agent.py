@@ -56,7 +56,7 @@ def read_story(agent_id: str, messages: Sequence[Mapping[str, Any]]) -> AgentSum
 
 
 def agent_items(agents: Sequence[AgentView]) -> list[Item[int]]:
-    """The rows of agents, those at work first."""
+    """The rows of agents, running ones first."""
     return [_item(agent) for agent in sorted(agents, key=lambda each: (_ORDER[each.state], each.number))]
 
 

@@ -153,7 +153,7 @@ class RunPane:
             agent_items([each for each in self.run.agents if phase in (_ALL, _key(each.phase or ""))])
         )
         if not self._at_agents:
-            # No agent is selected, so those at work stay visible.
+            # No agent is selected, so running ones stay visible.
             self._agents.picker.select(0)
 
     def _details(self, number: int, width: int) -> list[Line]:
