@@ -41,6 +41,8 @@ async def test_an_export_shows_the_whole_conversation_and_runs_nothing(tmp_path:
     said = await commanded.run("/export --html out.html")
     assert isinstance(said, Says) and "out.html" in said.text
     (page,) = tmp_path.rglob("out.html")
+    said = await commanded.run("/export first.html --html")
+    assert isinstance(said, Says) and "first.html" in said.text and list(tmp_path.rglob("first.html"))
     source = page.read_text()
     assert "http-equiv" in source and "<script" not in source and "\x1b" not in source
     seen = await open_page(page, "--dump-dom")

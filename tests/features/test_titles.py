@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine.loop import run_turn
+from bridle.engine.runtime import Asking
 from bridle.features.side_work.feature import SideWorkFeature, open_side_work
 from bridle.features.side_work.titles import title_for, title_session
 from bridle.providers.scripted import ScriptedProvider, says
@@ -68,3 +69,10 @@ def test_titles_are_off_with_the_switches(tmp_path: Path):
 
     assert named() and not named(CLAUDE_CODE_DISABLE_TERMINAL_TITLE="1")
     assert not named(BRIDLE_BACKGROUND_WORK="0") and not named(BRIDLE_TITLES="0")
+
+
+async def test_the_offline_model_which_answers_in_fixed_sentences_gives_no_titles(tmp_path: Path):
+    provider = ScriptedProvider([])
+    runtime = make_runtime(tmp_path, provider, asking=Asking(small_model="offline"))
+    assert await title_for(make_session(), runtime, "fix the login test") == "fix the login test"
+    assert provider.requests == []

@@ -40,7 +40,8 @@ async def export(arguments: str, context: CommandContext) -> CommandResult:
     if not text:
         return Says("Nothing to export yet.")
     if (page := html_file(arguments)) is not None:
-        return await _export_page(context, page[1])
+        before, after = page
+        return await _export_page(context, after or before)
     if not arguments:
         return Shows(view="export", text=text)
     path = context.workspace.resolve(arguments.strip("\"'"))

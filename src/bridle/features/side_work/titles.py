@@ -17,6 +17,7 @@ _LONGEST_TITLE = 80
 _TITLE_WORDS = 8
 _LAST_PROMPT = 2
 """A conversation with more prompts than this has shown what it is called, or was resumed."""
+_NO_LANGUAGE_MODEL = "offline"
 _TITLE = """\
 Write a title of 3 to 7 words for a coding session that begins with the message below: sentence case, in the \
 language of the message, no quotes, no full stop. Answer with the title alone."""
@@ -60,6 +61,8 @@ async def ask_title(session: Session, runtime: Runtime, described: str) -> str |
     Raises:
         ToolError: the model could not be asked.
     """
+    if runtime.asking.small_model == _NO_LANGUAGE_MODEL:
+        return None
     question = Consultation(
         purpose="title", system=_TITLE, prompt=described[:_LONGEST_DESCRIPTION], max_tokens=40
     )
