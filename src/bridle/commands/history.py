@@ -236,7 +236,7 @@ async def rewind_to(
     Files and conversation go back together or not at all. `force` overwrites what others have changed since.
 
     Raises:
-        SessionError: there is no such prompt, it cannot be summed up, nothing is known of the files, or
+        SessionError: there is no such prompt, it cannot be summarized, nothing is known of the files, or
             others have changed them since.
         UsageError: files are not kept in this session.
     """

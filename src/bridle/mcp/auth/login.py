@@ -32,7 +32,7 @@ class Account(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     logins: SavedLogins
     own: bool = True
-    """Written down by the user, and not by a project or a plugin."""
+    """Defined by the user, and not by a project or a plugin."""
     clock: Callable[[], float] = time.time
 
     @classmethod

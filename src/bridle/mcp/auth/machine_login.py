@@ -102,7 +102,7 @@ def _assertion(key: SigningKey, client_id: str, issuer: str) -> dict[str, str]:
 
 
 async def _workload_token(account: Account) -> str:
-    """The token that the platform gives this workload, read anew because platforms renew it."""
+    """The token that the platform gives this workload, read again because platforms renew it."""
     settings = account.settings
     if settings.assertion_file is not None:
         token = await asyncio.to_thread(read_key_file, os.path.expanduser(settings.assertion_file))

@@ -25,7 +25,7 @@ _LONGEST_PREFIX = 64
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """A rewind that can be taken back."""
+    """A rewind that can be undone."""
 
     prompt: str
     leaf: str | None

@@ -52,7 +52,7 @@ class CheckpointContext(Struct, frozen=True, kw_only=True):
     whole: bool = False
     """Everything that changes in the working folders can be put back, whatever in the session changed it."""
     say: Callable[[str], None] = lambda _: None
-    """Tells the user what cannot be kept."""
+    """Tells the user what cannot be saved."""
 
 
 class FileCheckpoints:
@@ -230,7 +230,7 @@ class FileCheckpoints:
         """
         before = {path: self._tree.look(path) for path in plan.steps}
         if lost := [path for path, backup in before.items() if backup.is_lost]:
-            raise SessionError(f"Nothing was changed: {named(lost)} cannot be kept for /redo.")
+            raise SessionError(f"No changes made: {named(lost)} can't be saved for /redo.")
         try:
             plan.apply()
         except OSError as error:

@@ -22,7 +22,7 @@ class Rewound(Struct, frozen=True, kw_only=True):
 
 
 class Redone(Struct, frozen=True, kw_only=True):
-    """A rewind that was taken back."""
+    """A rewind that was undone."""
 
     files: Rewound
     leaf: str | None
