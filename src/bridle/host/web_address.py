@@ -15,6 +15,8 @@ _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:.]+")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f]")
 # These answer for the machine that a cloud runs us on, although their numbers look like any other.
 _METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "fd00:ec2::254")))
+# Not every version of Python knows that these are no part of the internet.
+_RESERVED = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -91,6 +93,8 @@ def is_public(address: str, *, allow_loopback: bool = False) -> bool:
     if meant.is_loopback:
         return allow_loopback
     if meant.is_multicast or meant.is_reserved or meant in _METADATA:
+        return False
+    if any(meant in network for network in _RESERVED):
         return False
     # Site-local addresses are private networks under an old name that no longer counts as private.
     return meant.is_global and not (isinstance(meant, ipaddress.IPv6Address) and meant.is_site_local)

@@ -147,7 +147,10 @@ def _redirect(line: Line) -> str:
     try:
         target = read_url(str(line.input.get("url")))
         for number, location in enumerate(line.redirects or ()):
-            following = read_url(urljoin(target.url, location))
+            try:
+                following = read_url(urljoin(target.url, location))
+            except (ToolError, ValueError):
+                return "report"  # Another scheme, a user's name, nonsense.
             if not same_site(target, following):
                 return "report"
             if number == _MOST_REDIRECTS or not all(map(is_public, _addresses(line, following.host))):

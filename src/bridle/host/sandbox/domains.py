@@ -9,12 +9,12 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.host.sandbox.policy import Network
+from bridle.host.web_address import is_public
 
 Verdict = Literal["allow", "deny", "ask"]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _LAST_IS_NUMBER = re.compile(r"(?:^|\.)(?:0x[0-9a-f]*|\d+)$")
-_SHARED = ipaddress.ip_network("100.64.0.0/10")
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -65,7 +65,7 @@ class Rules(Struct, frozen=True, kw_only=True):
             return True
         if address.is_link_local or address.is_multicast or address.is_unspecified:
             return False
-        if address.is_global and not (address.version == 4 and address in _SHARED):
+        if is_public(written):
             return True
         return any("*" not in rule.host and rule.covers(host, port) for rule in self.allowed)
 
