@@ -1,8 +1,11 @@
 """Dictation on the real screen: a file is the microphone, and a server or a real engine writes it down."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.fakes.messages_server import step
 from tests.fakes.speech import ENGINE, needs_engine, noise, spoken
@@ -77,6 +80,24 @@ async def test_escape_discards_and_what_was_said_can_be_sent_at_once(tmp_path: P
             terminal.type(" ")
             await terminal.until_text("Hello.")
             assert "say hello twice" in str(terminal.asked[-1]["messages"])
+
+
+@pytest.mark.parametrize("said", ["/permissions allow Bash user", " !touch made", "look at @~/.ssh/id_rsa"])
+async def test_a_command_or_file_in_what_was_said_waits_for_a_key(tmp_path: Path, said: str):
+    """S5"""
+    reply = Reply(json.dumps({"text": said}).encode(), "application/json")
+    async with FakeWeb({_PATH: reply}) as web:
+        settings = _settings(tmp_path, noise(1.5), web, autoSubmit=True)
+        async with bridle(tmp_path, settings=settings) as terminal:
+            await terminal.ready()
+            terminal.type(" ")
+            await terminal.until_text("listening 1.5 s")
+            terminal.type(" ")
+            await terminal.until_text("Press enter to send it")
+            assert terminal.asked == []
+            assert not (terminal.program.project / "made").exists()
+            written = (terminal.program.home / ".claude" / "settings.json").read_text()
+            assert "Bash" not in written
 
 
 async def test_command_turns_dictation_on_and_says_what_is_missing(tmp_path: Path):

@@ -1,6 +1,7 @@
 """Dictation at the prompt: a key begins and ends a recording, and its text is put in at the cursor."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 from bridle.frontends.tui.app import App
@@ -18,6 +19,8 @@ _WARM_GAP = 0.15
 _FIRST_GAP = 1.2
 """Terminals repeat a key only after a while, and do not say when it is released."""
 _GAP = 0.4
+_DOES_MORE = re.compile(r"\A\s*[/!#&]|@")
+"""What begins a command or names a file: that takes a key, because an engine or service chose the letters."""
 _CANCELS = ("chat:cancel", "app:interrupt")
 
 
@@ -143,7 +146,9 @@ class Dictation:
             self._tell("No words were recognized.", "notice")
             return
         self._put(text)
-        if self._voice.submits:
+        if self._voice.submits and _DOES_MORE.search(self._input.editor.text):
+            self._tell("This may run a command or attach a file. Press enter to send it.", "notice")
+        elif self._voice.submits:
             self.submit()
         self._app.redraw()
 
