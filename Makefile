@@ -154,6 +154,7 @@ docs: $(VENV)/docs/.ready ## build the documentation into build/site; a broken l
 
 images: $(VENV)/.ready-dev ## take the screenshots in docs/images again
 	$(BIN)/python -m scripts.screenshots
+	$(BIN)/python -m scripts.hub_screenshots
 
 $(VENV)/lock/.ready: locks/lock.txt
 	$(PYTHON) -m venv $(VENV)/lock

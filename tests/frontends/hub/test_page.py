@@ -3,14 +3,18 @@
 import asyncio
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 import bridle.frontends.hub
-from bridle.frontends.hub import identity
-from tests.fakes.devtools import tab
+from bridle.frontends.hub import identity, sessions
+from bridle.frontends.hub.identity import Role
+from tests.fakes.devtools import Tab, tab
 from tests.fakes.messages_server import step
-from tests.frontends.hub.scene import asks, hub_at, said
+from tests.fakes.processes import eventually
+from tests.frontends.hub.scene import Scene, asks, hub_at, said
 from tests.frontends.hub.test_machine import machine_at
 
 _PAGE = Path(bridle.frontends.hub.__file__).parent / "page"
@@ -188,3 +192,158 @@ async def test_scripts_of_the_page_compute_changes_and_ids_as_they_should(tmp_pa
     except FileNotFoundError:
         pytest.skip("no node on this machine")
     assert done.returncode == 0, done.stderr
+
+
+async def _paired(page: Tab, scene: Scene, role: Role = "start") -> None:
+    code = await scene.hub.write(identity.make_code, kind="device", role=role, name="phone")
+    await page.size(390, 844)
+    await page.open(f"{scene.nobody.url}/#pair={code}")
+    await page.press("Pair")
+    await page.until("document.querySelectorAll('.card').length > 0")
+
+
+async def _asked_of(scene: Scene, id: str) -> list[Any]:
+    """What the worker of a session is to do, in order."""
+    plain = id.removeprefix("cse_")
+    events = await scene.hub.read(sessions.events, plain, "in", after=0, limit=100)
+    return [msgspec.json.decode(each.body) for each in events]
+
+
+_PLAN = {
+    "subtype": "can_use_tool",
+    "tool_name": "ExitPlanMode",
+    "input": {"plan": "# The plan\n\n1. Do it."},
+    "permission_suggestions": [
+        {"type": "setMode", "mode": mode, "destination": "session"} for mode in ("default", "acceptEdits")
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ("Yes, accept edits", [{"behavior": "allow", "suggestion": 1}]),
+        ("Yes, approve each edit", [{"behavior": "allow", "suggestion": 0}]),
+        (
+            "Yes, in a new conversation",
+            [
+                {"behavior": "deny", "message": "The user starts the plan in a new conversation."},
+                "interrupt",
+                "/clear",
+                "set_permission_mode",
+                "Implement the following plan:\n\n# The plan\n\n1. Do it.",
+            ],
+        ),
+        ("No, keep planning", [{"behavior": "deny", "message": "The user wants the plan changed: shorter"}]),
+    ],
+)
+async def test_a_plan_is_reviewed_with_four_answers(tmp_path: Path, words: str, done: list[Any]):
+    async with hub_at(tmp_path / "hub") as scene, tab(tmp_path) as page:
+        machine = await scene.machine()
+        id, worker, _ = await scene.worker(machine)
+        asked = {"type": "control_request", "request_id": "q1", "request": _PLAN}
+        await worker.post(f"/v1/code/sessions/{id}/worker/events", {"events": [asked]})
+        await _paired(page, scene)
+        await page.until("document.querySelector('.plan h3')?.textContent === 'The plan'")
+        buttons = await page.run(
+            "[...document.querySelectorAll('.plan-review button')].map((e) => e.textContent)"
+        )
+        assert len(buttons) == 4 and words in buttons
+        if words.startswith("No"):
+            await page.fill(".plan-review input", "shorter")
+        await page.press(words)
+        await page.until("document.querySelectorAll('.question').length === 0")
+        async with asyncio.timeout(60):
+            while len(frames := await _asked_of(scene, id)) < len(done):
+                await page.run("1")
+        seen = [
+            each.get("response", {}).get("response")
+            or each.get("request", {}).get("subtype")
+            or each["message"]["content"]
+            for each in frames
+        ]
+        assert seen == done
+
+
+async def test_agents_are_nested_tasks_are_listed_and_a_question_with_choices_is_answered(tmp_path: Path):
+    def calls(id: str, name: str, parent: str | None = None, **given: Any) -> dict[str, Any]:
+        block = {"type": "tool_use", "id": id, "name": name, "input": given}
+        return {**said(""), "message": {"content": [block]}, "parent_tool_use_id": parent}
+
+    def result(id: str, text: str) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": id, "content": text}
+        return {**said("", "user"), "message": {"content": [block]}}
+
+    choices = {"question": "Which color?", "options": [{"label": "red"}, {"label": "blue"}]}
+    asked = {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": {"questions": [choices]}}
+    events = [
+        calls("a1", "Agent", description="look"), calls("g1", "Grep", "a1", pattern="x"),
+        calls("t1", "TaskCreate", subject="First"), result("t1", "Task #1 created: First"),
+        calls("t2", "TaskCreate", subject="Second"), result("t2", "Task #2 created: Second"),
+        calls("t3", "TaskUpdate", taskId="1", status="completed"), result("t3", "changed"),
+        {"type": "control_request", "request_id": "q1", "request": asked},
+    ]  # fmt: skip
+    async with hub_at(tmp_path / "hub") as scene, tab(tmp_path) as page:
+        machine = await scene.machine()
+        id, worker, _ = await scene.worker(machine)
+        await worker.post(f"/v1/code/sessions/{id}/worker/events", {"events": events})
+        await _paired(page, scene)
+        await page.run("document.querySelector('.card a').click()")
+        await page.until("document.querySelector('.item.call > .nested .tool')?.textContent === 'Grep'")
+        await page.until("document.querySelector('#tasks summary')?.textContent === 'Tasks 1/2'")
+        await page.run("document.querySelector('#here input[value=blue]').click()")
+        await page.press("Answer")
+        await page.until("document.querySelectorAll('.question').length === 0")
+        (frame,) = await _asked_of(scene, id)
+        assert frame["response"]["response"]["answers"] == {"Which color?": "blue"}
+
+
+async def test_what_is_written_without_a_connection_is_sent_once_it_is_back(tmp_path: Path):
+    async with hub_at(tmp_path / "hub") as scene, tab(tmp_path) as page:
+        machine = await scene.machine()
+        id, worker, _ = await scene.worker(machine)
+        await worker.post(f"/v1/code/sessions/{id}/worker/events", {"events": [said("Hello.")]})
+        await _paired(page, scene)
+        await page.run("document.querySelector('.card a').click()")
+        await page.until("document.querySelector('.log .text')?.textContent === 'Hello.'")
+        await page.send("Network.enable")
+        limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        await page.send("Network.emulateNetworkConditions", offline=True, **limits)
+        await page.fill(".compose textarea", "written in a tunnel")
+        await page.press("Send")
+        await page.until("document.getElementById('problem').textContent.includes('as soon as there is one')")
+        assert await _asked_of(scene, id) == []
+        await page.send("Network.emulateNetworkConditions", offline=False, **limits)
+        await page.run(
+            "(async () => { const { sendOutbox } = await import('./view.js'); await sendOutbox(); })()"
+        )
+        (frame,) = await _asked_of(scene, id)
+        assert frame["message"]["content"] == "written in a tunnel"
+        await page.run(
+            "(async () => { const { sendOutbox } = await import('./view.js'); await sendOutbox(); })()"
+        )
+        assert len(await _asked_of(scene, id)) == 1
+
+
+async def test_tabs_share_one_connection(tmp_path: Path):
+    async with hub_at(tmp_path / "hub") as scene, tab(tmp_path) as page:
+        machine = await scene.machine()
+        id, worker, _ = await scene.worker(machine)
+        await _paired(page, scene)
+        # More than the six connections that a browser has for one server.
+        name = id.replace("cse_", "session_")
+        for _ in range(8):
+            await page.send("Target.createTarget", url=f"{scene.nobody.url}/#s/{name}", background=True)
+        await page.send("Page.bringToFront")
+        await page.run(f"window.location.hash = '#s/{name}'")
+        await page.until("Boolean(document.getElementById('log'))")
+        await worker.post(f"/v1/code/sessions/{id}/worker/events", {"events": [said("For all.")]})
+        await page.until("document.querySelector('.log .text')?.textContent === 'For all.'")
+        await page.fill(".compose textarea", "still there")
+        await page.press("Send")
+        await page.until("document.querySelector('.compose textarea').value === ''")
+        assert len(await _asked_of(scene, id)) == 1
+        # A connection that was replaced by a newer one ends with its next beat.
+        for watch in list(scene.hub.feed._watches):
+            watch.wake()
+        await eventually(lambda: len(scene.hub.feed._watches) <= 2, seconds=60)
