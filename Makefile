@@ -12,7 +12,7 @@ UPGRADE ?=
 PEERS := $(VENV)/peers
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
-BENCHES := model agents context dialects editors extensions mcp sdk sessions teams tui wall sandbox gateway evidence hub
+BENCHES := model agents context dialects editors extensions mcp sdk sessions teams tui wall sandbox gateway evidence fleet hub
 
 .PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock vscode release compat clean
 

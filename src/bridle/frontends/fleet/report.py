@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from bridle.commands.pages.charts import Column, columns, curve
+from bridle.commands.pages.charts import Column, columns, curve, short
 from bridle.commands.pages.html import Html, el, join
 from bridle.commands.pages.page import whole_page
 from bridle.frontends.fleet.store import RunRow, RunStore, TaskRow
@@ -19,7 +19,10 @@ _MOST_TASKS = 5_000
 def report_page(store: RunStore) -> str:
     """The whole page."""
     row, tasks = store.row(), store.tasks()
-    messages = {result.task: result.message or one_line(result.answer, 160) for result in store.results()}
+    messages = {
+        result.task: result.message or one_line(" ".join(result.answer.split()), 160)
+        for result in store.results()
+    }
     title = f"Run {row.id}" + (f": {row.options.name}" if row.options.name else "")
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created))
     parts: list[Html | None] = [
@@ -43,7 +46,7 @@ def _cards(row: RunRow, tasks: Sequence[TaskRow]) -> Html:
         ("Tasks", f"{row.finished:,} of {row.total:,}"),
         ("Done", f"{done / row.finished:.0%}" if row.finished else "–"),
         ("Cost", money(row.cost) + (f" of {money(row.options.budget)}" if row.options.budget else "")),
-        ("Tokens", f"{row.tokens:,}"),
+        ("Tokens", short(row.tokens)),
         ("Time", duration(span)),
         ("Tasks a minute", f"{len(ended) / span * 60:.1f}" if span else "–"),
     )
@@ -122,6 +125,12 @@ def _tasks(tasks: Sequence[TaskRow], messages: dict[str, str]) -> Html:
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
-    head = el("tr", *(el("th", each) for each in heading))
-    body = [el("tr", *(el("td", cell) for cell in row)) for row in rows]
+    # Those between the first and the last column stay on one line.
+    last = len(heading) - 1
+    classes = ["number" if 0 < at < last else None for at in range(len(heading))]
+    head = el("tr", *(el("th", each, class_=name) for each, name in zip(heading, classes, strict=True)))
+    body = [
+        el("tr", *(el("td", cell, class_=name) for cell, name in zip(row, classes, strict=True)))
+        for row in rows
+    ]
     return el("table", el("thead", head), el("tbody", *body))

@@ -16,7 +16,7 @@ _ORDER = ("done", "failed", "error", "cancelled", "running", "waiting")
 
 def result_line(result: Result) -> str:
     """One result as one line."""
-    why = f"  {result.kind}: {one_line(result.message, 100)}" if result.kind else ""
+    why = f"  {result.kind}: {one_line(' '.join(result.message.split()), 100)}" if result.kind else ""
     return (
         f"{result.status:<9}  {result.task:<24}  {money(result.cost):>8}  {duration(result.seconds):>7}"
         f"  {result.steps:>3} steps{why}"
