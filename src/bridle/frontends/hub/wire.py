@@ -32,6 +32,8 @@ class Wire:
         code, session = "/v1/code/sessions", "/v1/sessions/{session}"
         worker = f"{code}/{{session}}/worker"
         return [
+            # Routes are tried in this order, and this one is asked for more often than all others together.
+            Route(f"{worker}/events", self._upload, methods=["POST"]),
             Route(bridge, self._register, methods=["POST"]),
             Route(f"{bridge}/{{environment}}", self._deregister, methods=["DELETE"]),
             Route(f"{environment}/work/poll", self._poll, methods=["GET"]),
@@ -50,7 +52,6 @@ class Wire:
             Route(f"{code}/{{session}}/bridge", self._bridge, methods=["POST"]),
             Route(f"{worker}/register", self._register_worker, methods=["POST"]),
             Route(f"{worker}/events/stream", self._stream, methods=["GET"]),
-            Route(f"{worker}/events", self._upload, methods=["POST"]),
             Route(worker, self._state, methods=["PUT"]),
             Route(f"{worker}/events/{{event}}/delivery", self._delivery, methods=["POST"]),
         ]
