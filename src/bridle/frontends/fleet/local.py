@@ -19,6 +19,7 @@ from bridle.version import __version__
 
 _GRACE = 15.0
 _START_SECONDS = 120.0
+_MOST_FAILURES = 10
 _LONGEST_LINE = 64 * 1024 * 1024
 _reports = msgspec.json.Decoder(Report)
 
@@ -111,6 +112,8 @@ class LocalExecutor:
         self._begin = Begin(folder=folder, store=store, node=socket.gethostname())
         self._workers: set[LocalWorker] = set()
         self._starting: set[asyncio.Task[None]] = set()
+        self._failures = 0
+        """Workers in a row that could not be started."""
         self._ready: Callable[[Worker], None] = lambda _: None
         self._failed: Callable[[ClusterError], None] = lambda _: None
 
@@ -154,8 +157,13 @@ class LocalExecutor:
             try:
                 worker = await self._start()
             except ClusterError as error:
-                self._failed(error)
+                self._failures += 1
+                if self._failures < _MOST_FAILURES:
+                    self._start_one()
+                else:
+                    self._failed(error)
             else:
+                self._failures = 0
                 self._ready(worker)
 
         task = asyncio.create_task(start())
