@@ -20,6 +20,7 @@ _ELSEWHERE = {
     "host/jobs/program.py": "a child that could not become the program says why on the terminal of its job",
     "cli/background/attached_terminal.py": "the program of a job owns the terminal, as in a multiplexer",
     "features/voice/worker.py": "a program of its own, whose output bridle reads",
+    "cli/bundle/installer.py": "a program of its own, which runs where bridle is not installed yet",
     "extensions/packages.py": "what a package prints is sent to standard error, which is guarded",
 }
 """Modules that touch the standard streams themselves, and why that is safe."""

@@ -107,6 +107,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("--allow-dangerously-skip-permissions",), "switch"),
     Flag(("--trust",), "switch", "trust this folder in this run: its hooks, servers and env count"),
+    Flag(("--offline",), "switch", "reach only the service of the model and network.allow, by the kernel"),
     Flag(("--locked",), "switch", "use the prompts and tools of bridle.lock; refuse what differs from it"),
     Flag(
         ("--restricted",),
@@ -224,6 +225,7 @@ SUBCOMMANDS: dict[str, str] = {
     "audit": "Verify, show and export what sessions did, from their signed records",
     "auth": "Store and check API keys for model services",
     "auto-mode": "Show, review and reset the rules of auto mode",
+    "bundle": "Write one file that installs bridle on a machine without network",
     "chrome": "Connect bridle with Chrome, Chromium, Edge or Brave",
     "completion": "Print a script that completes commands and options in your shell",
     "config": "Show, explain and change settings",

@@ -89,6 +89,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bare: bool = False
     trust: bool = False
     """What the folder brings counts in this run."""
+    offline: bool = False
+    """Nothing but the service of the model can be reached."""
     locked: bool = False
     """Texts for models come from `bridle.lock`; what differs from it and cannot come from it is refused."""
     restricted: bool = False

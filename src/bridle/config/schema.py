@@ -100,6 +100,11 @@ class BridleAudit(Struct, frozen=True, kw_only=True, rename="camel"):
     witness: str | None = None
 
 
+class Network(Struct, frozen=True, kw_only=True, rename="camel"):
+    mode: Literal["online", "offline"] | None = None
+    allow: tuple[str, ...] | None = None
+
+
 class Attribution(Struct, frozen=True, kw_only=True, rename="camel"):
     commit: str | None = None
     pr: str | None = None
@@ -226,6 +231,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     language: str | None = None
     model: str | None = None
     model_overrides: dict[str, str] | None = None
+    network: Network | None = None
     output_style: str | None = None
     show_thinking_summaries: bool | None = None
     switch_models_on_flag: bool | None = None

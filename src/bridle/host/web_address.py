@@ -1,6 +1,7 @@
 """Addresses on the web: taken apart in a form that can be compared, and what their hosts turn out to be."""
 
 import asyncio
+import errno
 import ipaddress
 import re
 import socket
@@ -8,6 +9,8 @@ from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
+
+from bridle.host.air_gap.gap import AIR_GAP, GapRefusal
 
 PORTS = {"http": 80, "https": 443}
 _SAFE = "/%:@!$&'()*+,;=~?[]"
@@ -82,6 +85,12 @@ async def look_up(host: str, port: int) -> tuple[str, ...]:
         OSError: it is unknown.
         UnicodeError: it is not the name of a host.
     """
+    if AIR_GAP.active:
+        try:
+            if AIR_GAP.way(host, port) is not None:
+                return ("127.0.0.1",)
+        except GapRefusal as error:
+            raise OSError(errno.ENETUNREACH, str(error)) from error
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 

@@ -68,6 +68,11 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
     advisor, doubts = _advisor(options, config, merged)
     left_out = tuple(each for each in config.problems if each.message == UNTRUSTED)
     lost = (f"--add-dir: no such folder: {path}" for path in choices.missing_roots(options, cwd))
+    model = model_choices.choose_model(options, config, merged, agent=agent)
+    if options.offline or (config.settings.network and config.settings.network.mode == "offline"):
+        from bridle.session.offline import go_offline  # Few sessions are.
+
+        go_offline(config, merged, model)
     return Setup(
         options=options,
         config=config,
@@ -75,7 +80,7 @@ def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None =
         inherited=env,
         cwd=cwd,
         trusted=trusted,
-        model=model_choices.choose_model(options, config, merged, agent=agent),
+        model=model,
         rules=rules,
         problems=(*map(str, config.problems), *lost, *problems, *doubts),
         left_out=left_out,

@@ -1,7 +1,7 @@
 """Subcommands about the installation and what it keeps on this machine."""
 
 from bridle.cli.flags import SUBCOMMANDS
-from bridle.cli.subcommands.values import YES, Argument, Subcommand, switch
+from bridle.cli.subcommands.values import YES, Argument, Subcommand, option, repeated, switch
 from bridle.commands.imports import AGENTS
 
 _DRY = switch("--dry-run", help="show what would happen, without doing it")
@@ -11,6 +11,19 @@ conda or a checkout, the right command is shown. bridle never looks for updates 
 update that fails leaves the old version usable. DISABLE_UPDATES=1 turns updates off."""
 
 INSTALLATION = (
+    Subcommand(
+        "bundle",
+        SUBCOMMANDS["bundle"],
+        "bundle.verbs:run_bundle",
+        options=(
+            option("-o", "--output", value="file", help="the file (default: named after version and system)"),
+            repeated("--extras", value="name", help="extras to include, such as hub"),
+        ),
+        details="""\
+The file holds this installation with every package that it needs, for the same Python version and kind of
+system. There, python3 FILE installs it; see python3 FILE --help.""",
+        examples=("bridle bundle", "bridle bundle --extras hub -o offline.pyz"),
+    ),
     Subcommand(
         "update",
         SUBCOMMANDS["update"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bridle.host.air_gap.gap import AIR_GAP, GapRefusal
 from bridle.host.http.address import Origin, Proxy, proxy_for, split_url
 from bridle.host.http.connection import Connection, HttpFault, Limits, Response, Unanswered
 from bridle.host.http.head import HeadFault, write_head
@@ -143,7 +144,9 @@ class HttpClient:
 
     async def _dial(self, origin: Origin) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         context = self._tls() if origin.scheme == "https" else None
-        proxy = proxy_for(origin, self._env)
+        if (local := _way_out(origin)) is not None:
+            return await _connect(["127.0.0.1"], Origin(origin.scheme, origin.host, local), context)
+        proxy = self._proxy(origin)
         if proxy is None:
             return await _connect(await self._addresses(origin), origin, context)
         through = self._tls() if proxy.origin.scheme == "https" else None
@@ -164,6 +167,9 @@ class HttpClient:
             raise
         return reader, writer
 
+    def _proxy(self, origin: Origin) -> Proxy | None:
+        return None if AIR_GAP.active else proxy_for(origin, self._env)
+
     async def _addresses(self, origin: Origin) -> list[str]:
         if self._resolve is None:
             return [origin.host]
@@ -177,7 +183,7 @@ class HttpClient:
         headers = [("host", origin.authority), *request.headers]
         if request.body or request.method in ("POST", "PUT", "PATCH"):
             headers.append(("content-length", str(len(request.body))))
-        proxy = proxy_for(origin, self._env)
+        proxy = self._proxy(origin)
         if proxy is not None and origin.scheme == "http":
             address = (await self._addresses(origin))[0]
             target = f"{Origin('http', address, origin.port).url}{target}"
@@ -207,6 +213,18 @@ class HttpClient:
         pinned = is_on(self._env, "CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION")
         if self._env.get("CLAUDE_CODE_CLIENT_CERT") and not pinned:
             self._is_stale = True
+
+
+def _way_out(origin: Origin) -> int | None:
+    """The local port that leads to an origin where all else is out of reach; None to connect as usual.
+
+    Raises:
+        HttpFault: it may not be reached.
+    """
+    try:
+        return AIR_GAP.way(origin.host, origin.port)
+    except GapRefusal as error:
+        raise HttpFault(str(error), "connect", cause=f"offline: {origin.host} not allowed") from error
 
 
 async def _connect(

@@ -1,0 +1,1 @@
+"""`bridle bundle`: one file that installs bridle without network."""

@@ -1,0 +1,1 @@
+"""No network but a few named services, enforced by the kernel."""
