@@ -53,7 +53,14 @@ async def test_a_subscription_token_is_refused_in_one_sentence_and_a_missing_key
     program = Program(tmp_path)
     plain = await program.run("-p", "hi")
     token = await program.run("-p", "hi", CLAUDE_CODE_OAUTH_TOKEN="sk-ant-oat01-x")
-    assert "Please run /login" in plain.out
-    assert "CLAUDE_CODE_OAUTH_TOKEN" not in plain.out
-    assert "CLAUDE_CODE_OAUTH_TOKEN is not used: " in token.out
-    assert (plain.code, token.code) == (1, 1)
+    folder = program.home / ".claude"
+    folder.mkdir(exist_ok=True)
+    (folder / ".credentials.json").write_text(
+        json.dumps({"claudeAiOauth": {"accessToken": "sk-ant-oat01-x"}})
+    )
+    file = await program.run("-p", "hi")
+    status = await program.run("auth", "status", "--text")
+    reason = "Anthropic allows it only in its own programs"
+    assert "Please run /login" in plain.out and reason not in plain.out
+    assert reason in token.out and reason in file.out and reason in status.out
+    assert (plain.code, token.code, file.code) == (1, 1, 1)

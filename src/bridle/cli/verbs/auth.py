@@ -28,6 +28,7 @@ from bridle.providers.credentials.login import (
 from bridle.providers.credentials.store import Credentials
 from bridle.providers.http_provider import ServiceEndpoint
 from bridle.providers.keys import HELPER, source_of
+from bridle.providers.refusals import NO_SUBSCRIPTION, has_subscription
 from bridle.providers.routes import place_of
 from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError, UsageError
@@ -160,9 +161,13 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     }
     if method in ("api_key", "api_key_helper"):
         output["apiKeySource"] = line.key_source
+    refused = not logged_in and line.vendor == "anthropic" and has_subscription(env)
+    if refused:
+        output["note"] = NO_SUBSCRIPTION
     if as_text:
         lines = [f"{output['model']}: {line.key_source or 'no key'}"]
         lines += [f"{name:<20}{source}" for name, source in found.items()]
+        lines += [NO_SUBSCRIPTION] if refused else []
         code = tell(*lines)
     else:
         code = say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
