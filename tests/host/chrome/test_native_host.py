@@ -114,12 +114,13 @@ async def test_host_program_lists_browsers_and_chooses_one(tmp_path: Path):
         async with FakeHost(Program(tmp_path), "--chrome") as host:
             assert (await host.request("get_chrome_browsers"))["response"] == {"browsers": [row]}
             dialog = (await host.request("get_chrome_dialog"))["response"]
-            assert dialog == {"enabled": True, "installed": [], "browsers": [row]}
+            assert (dialog["allowed"], dialog["connected"], dialog["installed"]) == (True, True, False)
+            assert (dialog["at_startup"], dialog["browsers"]) == (True, [row])
             chosen = await host.request("select_chrome_browser", device_id="p1")
             assert chosen["response"] == {"device_id": "p1", "name": "Chromium 156"}
             for wrong in ("", "nothing", 5, None):
                 assert (await host.request("select_chrome_browser", device_id=wrong))["subtype"] == "error"
-            assert (await host.request("set_chrome_browser_hints", hints={}))["subtype"] == "success"
+            assert (await host.request("set_chrome_browser_hints", hints={}))["subtype"] == "error"
 
 
 async def test_a_session_that_sends_rubbish_loses_its_connection_and_no_other_does(tmp_path: Path):
