@@ -8,7 +8,7 @@ import re
 from bridle.permissions.shell.judge import FREE_OUTPUT
 from bridle.permissions.shell.read_only import KNOWN, TRUSTED
 from bridle.permissions.shell.syntax.nodes import Script
-from bridle.permissions.shell.values.variables import is_harmless, may_be_set
+from bridle.permissions.shell.values.variables import PAGERS, is_harmless, may_be_set
 
 _PLAIN = re.compile(r"[\w./:=,+@%^-]+", re.ASCII)
 """A word in which nothing has a meaning."""
@@ -58,4 +58,4 @@ def _may_be_assigned(written: str) -> bool:
     if found is None:
         return False
     name = found[1]
-    return name == "IFS" or may_be_set(name) or is_harmless(name)
+    return name == "IFS" or name in PAGERS or may_be_set(name) or is_harmless(name)

@@ -22,7 +22,8 @@ _DANGEROUS = re.compile(
 
 _NAMES_FILES = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM")
 """Libraries read files of that name, which may be any with a slash in it: catalogs hold printing formats."""
-_PAGERS = frozenset({"PAGER", "GIT_PAGER"})
+PAGERS = frozenset({"PAGER", "GIT_PAGER"})
+"""Harmless where they name `cat`."""
 
 
 def is_harmless(name: str) -> bool:
@@ -32,7 +33,7 @@ def is_harmless(name: str) -> bool:
 
 def is_harmless_as(name: str, value: str, *, literal: bool = True) -> bool:
     """Whether one value of a variable is harmless; of one that names files, it must be known and plain."""
-    if name in _PAGERS:
+    if name in PAGERS:
         return literal and value == "cat"
     if _NAMES_FILES.fullmatch(name) is not None:
         odd = "/" in value if name != "TZ" else value.startswith(("/", ":")) or ".." in value
