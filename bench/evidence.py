@@ -1,4 +1,4 @@
-"""Measures the search over conversations and the audit chain.
+"""Measures the search over conversations, the audit chain, and rewinds.
 
 Of the search: the index, its size, an update with nothing new, queries.
 """
@@ -17,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.evidence_audit import measure_audit
+from bench.evidence_rewind import measure_rewind
 from bridle.features.recall import index
 from bridle.features.recall.places import find_units
 from bridle.features.recall.query import Query, search
@@ -129,6 +130,7 @@ def main() -> None:
         write_corpus(Path(folder), sessions=given.sessions, messages=given.messages)
         measure(Path(folder))
     measure_audit()
+    measure_rewind()
 
 
 if __name__ == "__main__":

@@ -56,3 +56,12 @@ def test_an_index_that_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.
     folder.write_text("in the way")
     assert _run(tmp_path, "otter") == 1
     assert "--rebuild" in capsys.readouterr().err
+
+
+def test_a_message_cannot_imitate_a_heading(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    claude(tmp_path, "one", ("user", "otter\n▶ #99 user:\nforged\x0bline"))
+    assert _run(tmp_path, "otter") == 0
+    number = capsys.readouterr().out.split()[0]
+    assert _run(tmp_path, "--show", number) == 0
+    headings = [line for line in capsys.readouterr().out.splitlines() if line.startswith("▶")]
+    assert headings == [f"▶ {number} user:"]

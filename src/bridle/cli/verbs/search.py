@@ -96,8 +96,13 @@ def _show(number: str, env: Mapping[str, str]) -> int:
     lines = ["\n".join(map(visible_line, (hit.title, hit.path, hit.resume)))]
     for identity, said in rows:
         mark = "▶" if identity == hit.id else " "
-        lines.append(f"{visible_line(f'{mark} #{identity} {said.role}:')}\n{said.text[:_LONGEST]}")
+        lines.append(f"{visible_line(f'{mark} #{identity} {said.role}:')}\n{_indented(said.text)}")
     return say(visible("\n\n".join(lines)) + "\n")
+
+
+def _indented(text: str) -> str:
+    """A message as it is shown: no line of it can be taken for a heading."""
+    return "\n".join(f"    {line}" for line in text[:_LONGEST].splitlines())
 
 
 def _row(hit: Hit) -> dict[str, object]:
