@@ -286,3 +286,21 @@ def test_every_form_of_an_index_is_read(tmp_path: Path, version: int):
     assert {path: (each.object, each.program) for path, each in found.items() if each} == wanted
     assert {path: (each.object, each.program) for path, each in index.every().items()} == wanted
     assert index.find(f"{tmp_path}/nowhere") is None
+
+
+async def test_a_home_folder_is_not_looked_at_as_a_whole(tmp_path: Path):
+    scene = Scene(tmp_path)
+    scene.env["HOME"] = str(scene.project)
+    (scene.project / "a.txt").write_text("one")
+    session = _Session(scene)
+    prompt = await session.prompt()
+    await session.write("a.txt", "two")
+    await session.run("echo x > b.txt")
+    await session.checkpoints.end()
+    await session.checkpoints.rewind(prompt)
+    await session.checkpoints.close()
+    assert (scene.project / "a.txt").read_text() == "one"
+    assert (scene.project / "b.txt").exists()
+    assert session.said == [
+        "A home folder is too wide to keep: /rewind restores files there that tools edit."
+    ]

@@ -50,7 +50,9 @@ class Tree:
     def __init__(
         self, roots: Sequence[str], folder: BackupFolder, env: Mapping[str, str], say: Callable[[str], None]
     ) -> None:
-        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        every = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self.roots = tuple(root for root in every if not _is_wide(root, env))
+        self._is_wide = self.roots != every
         self._folder = folder
         self._env = env
         self._say = say
@@ -68,6 +70,10 @@ class Tree:
 
     async def take(self) -> None:
         """Look at everything once, and follow what changes from now on."""
+        if self._is_wide:
+            self._say("A home folder is too wide to keep: /rewind restores files there that tools edit.")
+        if not self.roots:
+            return
         try:
             self._watch = TreeWatch(self._skips)
             self._watch.follow()
@@ -91,6 +97,8 @@ class Tree:
 
     def changed(self, events: "Events | None") -> set[str]:
         """The paths that something has happened to."""
+        if not self.roots:
+            return set()
         if events is None or events.lost:
             return self._compared() | (set[str]() if events is None else events.paths)
         found = set(events.paths)
@@ -262,3 +270,9 @@ class Tree:
         if known.is_folder or known.link is not None or known.stamp is None:
             return not known.is_folder or stat.S_IMODE(status.st_mode) != known.mode
         return known.stamp != stamp_of(status) or known.mode != stat.S_IMODE(status.st_mode)
+
+
+def _is_wide(root: str, env: Mapping[str, str]) -> bool:
+    """Whether a folder is that of a user, or holds it."""
+    home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))
+    return root == home or home.startswith(f"{root.rstrip('/')}/")
