@@ -18,7 +18,7 @@ from bridle.permissions.shell.programs.wrappers import OPAQUE, hides_name, unwra
 from bridle.permissions.shell.programs.writers import written
 from bridle.permissions.shell.read_only import judge_command, program
 from bridle.permissions.shell.rule_texts import allow_forms
-from bridle.permissions.shell.syntax.simple_command import Places, Redirection, Simple
+from bridle.permissions.shell.syntax.simple_command import Assignment, Places, Redirection, Simple
 from bridle.permissions.shell.syntax.words import Word
 from bridle.permissions.shell.values.arithmetic_commands import compares_numbers, counts, may_run
 from bridle.permissions.shell.values.directories import destination, resolve
@@ -192,7 +192,7 @@ def _commanded(
         return Verdict(f"{name} comes from your start-up files: {meant}")
     for each in simple.assignments:
         # `IFS= read` is how lines are read whole, and means nothing to anything but read.
-        fine = is_harmless_as(each.name, each.value.value, literal=each.value.literal)
+        fine = is_harmless_as(each.name, each.value.value, literal=_is_known(each))
         fine = fine or (each.name == "IFS" and name == "read")
         if not fine or not each.value.inert or not each.plain:
             return Verdict(f"setting {each.name} may change what {name} does")
@@ -261,11 +261,18 @@ def _assigned(simple: Simple, scene: LineContext) -> Verdict:
         if not each.plain or not may_be_set(each.name):
             return Verdict(f"setting {each.name} may change what follows")
         value = each.value
-        if is_harmless(each.name) and not (value.literal and is_harmless_as(each.name, value.value)):
+        if is_harmless(each.name) and not (
+            value.literal and is_harmless_as(each.name, value.value, literal=_is_known(each))
+        ):
             return Verdict(f"other programs may use {each.name}, and its value is unknown")
         if not scene.values.is_inert(each.value, simple):
             return Verdict(f"setting {each.name} may set another variable or run a command")
     return Verdict("it sets a variable that no program uses", True)
+
+
+def _is_known(assignment: Assignment) -> bool:
+    """Whether the value is certain, and all that the variable will hold."""
+    return assignment.value.literal and not assignment.raw.startswith(f"{assignment.name}+")
 
 
 def _declared(simple: Simple) -> Verdict:
@@ -275,7 +282,7 @@ def _declared(simple: Simple) -> Verdict:
         for each in simple.assignments
         if each.plain
         and each.value.inert
-        and is_harmless_as(each.name, each.value.value, literal=each.value.literal)
+        and is_harmless_as(each.name, each.value.value, literal=_is_known(each))
     ]
     if simple.words and simple.words[0].value == "export" and len(plain) == len(words) and words:
         return Verdict("it sets harmless variables", True)
@@ -393,7 +400,7 @@ def _file_command(
     if not name or name in scene.functions or name in scene.startup:
         return False
     plain = all(
-        is_harmless_as(each.name, each.value.value, literal=each.value.literal) and each.value.inert
+        is_harmless_as(each.name, each.value.value, literal=_is_known(each)) and each.value.inert
         for each in simple.assignments
     )
     is_simple = plain and not wrappers & _NEVER_HARMLESS_BEHIND
