@@ -236,9 +236,11 @@ class MachineAgent:
             await self._report_failure(work, f"Can't start the session: {fault}")
             await self._stop(environment, work, force=True)
             return
+        has_own_tree = wanted.options.get("worktree") is True
+        branch = "" if has_own_tree else (await self._spawner.facts(folder.path)).branch
         link = SessionLink(
             self._client, work.session, child.shared_session, folder=self._options.upload_folder,
-            metadata={"machine": self._membership.name, "folder": folder.path},
+            metadata={"machine": self._membership.name, "folder": folder.path, "branch": branch},
             sealed=self._keys.link(work.session), note=self._note,
         )  # fmt: skip
         if wanted.prompt is not None:
