@@ -48,6 +48,8 @@ class Program:
             "HOME": str(self.home),
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
             "NO_PROXY": "127.0.0.1",
+            # The others change every hour, and have words that a test may wait for.
+            "BRIDLE_TIP": "All is well.",
             **(_served(url) if url else {}),
             **env,
         }

@@ -464,6 +464,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("BRIDLE_REMOTE_LISTEN", "text", "remote/access", "Address that remote control listens on"),
     Variable("BRIDLE_SUPERVISOR_GRACE_MS", "number", "host/jobs/supervisor", "How long background sessions may take to end"),
     Variable("BRIDLE_SUPERVISOR_IDLE_MS", "number", "host/jobs/supervisor", "How long the supervisor stays without sessions"),
+    Variable("BRIDLE_TIP", "text", "terminal/session_view", "The tip that the welcome shows, instead of one that changes every hour"),
     Variable("BRIDLE_TITLES", "switch", "side_work/feature", "0: no model gives sessions titles"),
     Variable("BRIDLE_TRUST_FOLDER", "text", "config/state", "A folder to trust for this run"),
     Variable("BRIDLE_VOICE_API_KEY", "text", "voice/endpoint", "Key for the endpoint that turns speech into text"),

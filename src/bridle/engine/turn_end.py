@@ -2,6 +2,7 @@
 
 from bridle.engine.texts import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTERRUPTED_IN_TOOLS
 from bridle.engine.turn import Ending, Turn, api_ending
+from bridle.transcripts.answers import entry_of_call
 from bridle.transcripts.deferred_calls import note_deferred
 from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block
 from bridle.types.errors import ProviderError
@@ -76,7 +77,10 @@ def _answer_open_calls(turn: Turn, text: str) -> int:
         result = result_block(call["id"], text, is_error=True)
         denied = {"toolDenialKind": "user-rejected"} if text is CALL_INTERRUPTED else {}
         entry = turn.session.say_user(
-            [result], data=f"Error: {text}", source=turn.session.source_of(call["id"]), facts=denied
+            [result],
+            data=f"Error: {text}",
+            source=entry_of_call(turn.session.entries, call["id"]),
+            facts=denied,
         )
         turn.user_lines += 1
         turn.runtime.channel.emit(

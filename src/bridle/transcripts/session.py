@@ -1,32 +1,31 @@
 """The one object that changes: a conversation, its settings and its cost."""
 
-import re
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 import msgspec
 from msgspec import UNSET
 
-from bridle.transcripts.attachments import MAKER, to_row
+from bridle.transcripts.answers import AnswerIds, newest_answer, newest_call
+from bridle.transcripts.attachments import to_row
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, Work, last_session, to_note
 from bridle.transcripts.line import timestamp
+from bridle.transcripts.note_lines import call_line, last_prompt_line, mode_lines, queue_lines
 from bridle.transcripts.pending_rows import PendingRows
 from bridle.transcripts.row_facts import PromptCounter, ToolsUsed, whole_usage
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
+from bridle.transcripts.user_rows import prompt_text, user_entry
 from bridle.types.block import (
     AssistantMessage,
     SentMessage,
     ToolUseBlock,
     UserBlock,
     text_block,
-    text_of,
 )
 from bridle.types.entry import (
-    SIDE_CALL,
     AssistantEntry,
     ConversationEntry,
     LinkedEntry,
@@ -39,10 +38,6 @@ from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
 from bridle.types.usage import ModelSpend, Usage
 from bridle.version import COMPATIBLE_WITH
-
-_MARKER = "[Request interrupted by user"
-_LONGEST_SHOWN = 200
-_ODD = r"[^a-zA-Z0-9_-]"
 
 
 class Session:
@@ -102,8 +97,7 @@ class Session:
         """Lines that stand before the next row."""
         self._asked = ""
         """The newest prompt of this process."""
-        self._ids: Counter[str] | None = None
-        """The ids of answers and calls that are taken, once a free one is needed."""
+        self._ids = AnswerIds(self.entries)
 
     @property
     def history(self) -> History:
@@ -163,7 +157,7 @@ class Session:
         Results of calls that are still being answered there are left out.
         """
         answered = not other.open_calls()
-        answer = None if answered else other.newest_answer()
+        answer = None if answered else newest_answer(other.entries)
         at = next((i for i, entry in enumerate(other.entries) if entry["uuid"] == answer), 0)
         self.entries[:] = [
             entry
@@ -171,30 +165,11 @@ class Session:
             if answered or index < at or entry["type"] == "assistant"
         ]
         self._conversation = other.branched()
-        self._ids = None
-
-    def newest_answer(self) -> str | None:
-        """The first entry of the answer that was given last."""
-        newest: AssistantEntry | None = None
-        for entry in reversed(self.entries):
-            if entry["type"] != "assistant":
-                continue
-            if newest is not None and entry["message"].get("id") != newest["message"].get("id"):
-                break
-            newest = entry
-        return None if newest is None else newest["uuid"]
+        self._ids.forget()
 
     def free_id(self, wanted: str) -> str:
         """An id for an answer or a call that this conversation does not have yet; from now on it is taken."""
-        if self._ids is None:
-            self._ids = Counter(known for entry in self.entries for known in _ids_of(entry))
-        # Some dialects write ids with fewer characters, and they must not meet there either.
-        known, free = _plain(wanted), wanted
-        while _plain(free) in self._ids:
-            self._ids[known] += 1
-            free = f"{wanted}_{self._ids[known]}"
-        self._ids[_plain(free)] = 1
-        return free
+        return self._ids.free(wanted)
 
     def branched(self) -> Conversation:
         """The conversation as it is sent, in a copy."""
@@ -217,7 +192,7 @@ class Session:
             self._mode_is_told = False
             self._prompts.restore(entries)
             self._tools_used.restore(entries)
-        self._ids = None
+        self._ids.forget()
         self._cost = self._saved_cost = cost
 
     def say_user(
@@ -245,41 +220,27 @@ class Session:
         """
         if uuid is not None and any(entry["uuid"] == uuid for entry in self.entries):
             uuid = None
-        entry: UserEntry = {
-            **self._link(uuid),
-            "type": "user",
-            "message": {"role": "user", "content": content},
-        }
-        words = text_of(content) if data is UNSET and not (meta or summary) else ""
-        is_prompt = data is UNSET and not (meta or summary or words.startswith(_MARKER))
-        if data is not UNSET:
-            entry["toolUseResult"] = data
-        if is_prompt and self._payer is None:
-            entry["permissionMode"] = self.state.mode
-            entry.update(self._prompts.begin(origin))
+        words = prompt_text(content, data=data, meta=meta, summary=summary)
+        known: dict[str, Any] = {}
+        if words is not None and self._payer is None:
+            known = {"permissionMode": self.state.mode, **self._prompts.begin(origin)}
         elif attachment is None:
-            entry.update(self._prompts.current())
-        if decision is not None:
-            entry["permissionDecision"] = dict(decision)
-            if decision.get("decision") == "reject":
-                entry["toolDenialKind"] = "user-rejected"
-        entry.update(facts or {})
-        if source is not None:
-            entry["sourceToolAssistantUUID"] = source
-        if ran is not None:
-            entry["ranInput"] = dict(ran)
-        if meta:
-            entry["isMeta"] = True
-        if attachment is not None:
-            entry["attachment"] = {**attachment, "source": MAKER}
-        if summary:
-            entry["isCompactSummary"] = entry["isVisibleInTranscriptOnly"] = True
-            entry.update(self._prompts.place())
-        if origin is not None:
-            entry["origin"] = origin.to_entry()
+            known = {**self._prompts.current()}
+        entry = user_entry(
+            self._link(uuid),
+            content,
+            meta=meta,
+            summary=summary,
+            data=data,
+            source=source,
+            ran=ran,
+            origin=origin,
+            attachment=attachment,
+            decision=decision,
+            facts={**known, **(facts or {}), **(self._prompts.place() if summary else {})},
+        )
         self._say(entry)
-        if is_prompt:
-            self._asked = words or self._asked
+        self._asked = words or self._asked
         return entry
 
     def attach(self, kind: str, blocks: Sequence[UserBlock], **facts: Any) -> None:
@@ -407,7 +368,7 @@ class Session:
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
         self._prompts, self._tools_used, self._early = other._prompts, other._tools_used, other._early
-        self._ids = None
+        self._ids.forget()
         self._cost = self._saved_cost = other._cost
         self._opened_at = other._opened_at
         theirs = other.state
@@ -459,14 +420,7 @@ class Session:
 
         Both lines are written only then: the conversation may have changed while it waited.
         """
-        line: NoteEntry = {
-            "type": "queue-operation",
-            "timestamp": timestamp(self._clock()),
-            "sessionId": self.id,
-        }
-        words = {"content": content} if isinstance(content, str) else {}
-        taken = {**line, "operation": how, **(words if how == "remove" else {})}
-        lines: list[NoteEntry] = [{**line, "operation": "enqueue", **words}, taken]
+        lines = queue_lines(how, content, session=self.id, now=self._clock())
         if self.entries:
             self._writer.append(lines)
         else:
@@ -512,22 +466,18 @@ class Session:
         if self._purpose is not None and self._payer is not None:
             self._payer.note_call(message, purpose=self._purpose, request_id=request_id, usd=usd)
             return
-        counted = {key: message[key] for key in ("id", "type", "role", "model", "stop_reason", "usage")}
-        line: NoteEntry = {
-            "type": SIDE_CALL,
-            "purpose": purpose,
-            "timestamp": timestamp(self._clock()),
-            "sessionId": self.id,
-            "cwd": self.cwd,
-            "version": COMPATIBLE_WITH,
-            "requestId": request_id or message["id"],
-            "message": counted,
-        }
-        if usd:
-            line["costUSD"] = usd
-        if self.agent_id is not None:
-            line["agentId"] = self.agent_id
-        self.note(line)
+        self.note(
+            call_line(
+                message,
+                purpose=purpose,
+                request_id=request_id,
+                usd=usd,
+                session=self.id,
+                agent=self.agent_id,
+                cwd=self.cwd,
+                now=self._clock(),
+            )
+        )
 
     def last_facts(self) -> dict[str, Any]:
         """What the list of folders says of a session that has ended."""
@@ -541,14 +491,7 @@ class Session:
 
     def newest_call(self) -> str | None:
         """The newest entry of an answer, in which the call that runs stands."""
-        return next((each["uuid"] for each in reversed(self.entries) if each["type"] == "assistant"), None)
-
-    def source_of(self, call_id: str) -> str | None:
-        """The entry that a call stands in."""
-        for entry in reversed(self.entries):
-            if entry["type"] == "assistant" and call_id in _calls_in(entry):
-                return entry["uuid"]
-        return None
+        return newest_call(self.entries)
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""
@@ -571,17 +514,8 @@ class Session:
         """Write what waits and let another process continue the session."""
         self.flush()
         if self.agent_id is None and (asked := " ".join(self._asked.split())):
-            # Lists of sessions show it; they read only the ends of a file.
-            shown = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…"
             self._asked = ""
-            self.note(
-                {
-                    "type": "last-prompt",
-                    "lastPrompt": shown,
-                    "leafUuid": self._leaf(),
-                    "sessionId": self.id,
-                }
-            )
+            self.note(last_prompt_line(asked, self._leaf(), session=self.id))
         self.save_cost()
         self._writer.close()
 
@@ -599,16 +533,9 @@ class Session:
         before, self._early = self._early, []
         if not self._mode_is_told:
             self._mode_is_told = True
-            before = [*self._modes(), *before]
+            mode = self.state.mode if self.entrypoint == "cli" else None
+            before = [*mode_lines(mode, session=self.id), *before]
         self._writer.append([*before, *map(to_row, entries)])
-
-    def _modes(self) -> list[NoteEntry]:
-        """The lines that open a conversation at a terminal, and one that is resumed."""
-        lines: list[NoteEntry] = [{"type": "mode", "mode": "normal", "sessionId": self.id}]
-        if self.entrypoint == "cli":
-            mode = self.state.mode
-            lines.append({"type": "permission-mode", "permissionMode": mode, "sessionId": self.id})
-        return lines
 
     def _keep(self, entry: ConversationEntry) -> None:
         self.entries.append(entry)
@@ -635,22 +562,3 @@ class Session:
         if self.team is not None:
             link["teamName"], link["agentName"] = self.team
         return link
-
-
-def _plain(identity: str) -> str:
-    return re.sub(_ODD, "_", identity)
-
-
-def _ids_of(entry: ConversationEntry) -> Iterator[str]:
-    """The ids of an answer and of its calls."""
-    if entry["type"] != "assistant":
-        return
-    if identity := entry["message"].get("id"):
-        yield _plain(identity)
-    yield from map(_plain, _calls_in(entry))
-
-
-def _calls_in(entry: AssistantEntry) -> Iterator[str]:
-    for block in entry["message"]["content"]:
-        if not isinstance(block, str) and block["type"] == "tool_use":
-            yield block["id"]

@@ -236,7 +236,6 @@ class SessionView:
         folder = "" if is_on(setup.env, "CLAUDE_CODE_HIDE_CWD") else short_folder(setup.cwd, setup.env)
         source = key_source(setup)
         last = _last_conversation(setup, self._session.id)
-        has_tips = setup.config.settings.spinner_tips_enabled is not False
         return Welcome(
             version=__version__,
             model=setup.model,
@@ -245,7 +244,7 @@ class SessionView:
             branch=self._session.git_branch,
             last="" if last is None else last.summary,
             last_time=None if last is None else last.last_modified / 1000,
-            tips=tips_from(time.time()) if has_tips else (),
+            tips=_tips(setup),
         )
 
     def _tip_facts(self, words: str) -> TipFacts:
@@ -443,6 +442,14 @@ class SessionView:
 
     def _cwd(self) -> str:
         return self._setup.cwd if self._server is None else self._server.runtime.workspace.cwd
+
+
+def _tips(setup: Setup) -> tuple[str, ...]:
+    """Of which the welcome shows the first that fits."""
+    if setup.config.settings.spinner_tips_enabled is False:
+        return ()
+    own = setup.env.get("BRIDLE_TIP")
+    return (own,) if own else tips_from(time.time())
 
 
 def _last_conversation(setup: Setup, session_id: str) -> "SessionInfo | None":

@@ -33,6 +33,11 @@ class Terminal(PtyProgram):
         """Wait until the prompt can be typed into."""
         await self.until_text(READY)
 
+    async def idle(self) -> None:
+        """Wait until no turn runs: the end of an answer is on the screen before its turn has ended."""
+        begun, ended = b"\x1b]9;4;3;", b"\x1b]9;4;0;"
+        await self.until(lambda _: self.output.rfind(ended) >= self.output.rfind(begun))
+
     async def say(self, text: str) -> None:
         """Type a line, see it echoed, and send it."""
         self.type(text)

@@ -112,6 +112,7 @@ async def _clear(terminal: Terminal) -> None:
 
 
 async def _leave(terminal: Terminal, *, clears: bool = False) -> int:
+    await terminal.idle()
     terminal.type("\x03")
     if clears:
         await terminal.ready()

@@ -17,6 +17,7 @@ def _calls(tool: str, **input: object) -> dict[str, object]:
 
 
 async def _leave(terminal: Terminal) -> int:
+    await terminal.idle()
     terminal.type("\x03")
     await terminal.until_text("again to exit")
     terminal.type("\x03")
@@ -472,7 +473,7 @@ async def test_the_terminal_is_told_what_goes_on(tmp_path: Path):
         terminal.type("\x1b[O")
         await terminal.say("greet me")
         await terminal.until_text("Hi.")
-        await terminal.until_written(b"\x07")
+        await terminal.idle()
         assert b"\x1b]0;greet me" in terminal.output
         assert b"\x1b]9;4;3;" in terminal.output and b"\x1b]9;4;0;" in terminal.output
 

@@ -39,7 +39,8 @@ async def test_images_are_drawn_below_what_names_them_and_nothing_is_written_ove
         await terminal.until_text("what is it?")
         terminal.type("\r")
         await terminal.until_text("● A blue square.")
-        await terminal.ready()
+        await terminal.idle()
+        await terminal.until_text("● A blue square.\n\n───")
         assert terminal.output.count(_DRAWN) == 2
         text = "\n".join(terminal.emulator.rows)
         # 64 pixels are four rows of 16.

@@ -138,7 +138,7 @@ async def test_rewinding_takes_the_conversation_back_and_gives_the_prompt_back(t
 
 async def test_rules_and_folders_are_added_and_removed(tmp_path: Path):
     (tmp_path / "more").mkdir()
-    async with bridle(tmp_path, size=(100, 30)) as terminal:
+    async with bridle(tmp_path, size=(140, 30)) as terminal:
         await terminal.ready()
         await _open(terminal, "/permissions", "These calls run without approval")
         terminal.type("a")
@@ -177,7 +177,7 @@ async def test_a_style_a_model_and_a_theme_are_chosen(tmp_path: Path):
 
 
 async def test_a_setting_is_switched(tmp_path: Path):
-    async with bridle(tmp_path, size=(100, 30)) as terminal:
+    async with bridle(tmp_path, size=(140, 30)) as terminal:
         await terminal.ready()
         await _open(terminal, "/config", "Settings")
         terminal.type("/alwaysThinking\r")
@@ -251,7 +251,7 @@ async def test_an_answer_is_copied_and_the_conversation_exported(tmp_path: Path)
 
 
 async def test_what_goes_wrong_while_a_view_is_open_is_told(tmp_path: Path):
-    async with bridle(tmp_path, size=(100, 30)) as terminal:
+    async with bridle(tmp_path, size=(140, 30)) as terminal:
         await terminal.ready()
         await _open(terminal, "/permissions", "These calls run without approval")
         terminal.type("\t\t\t")
