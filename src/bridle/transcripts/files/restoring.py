@@ -24,6 +24,8 @@ class _Step(Struct, frozen=True, kw_only=True):
     path: str
     wanted: Backup
     data: bytes | None = None
+    is_folder: bool = False
+    """A folder is there now, or is to be."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     deletions: int = 0
 
     def outcome(self) -> Rewound:
-        files = tuple(path for path, step in self.steps.items() if not step.wanted.is_folder)
+        files = tuple(path for path, step in self.steps.items() if not step.is_folder)
         return Rewound(
             can_rewind=not self.foreign,
             files_changed=files,
@@ -100,7 +102,8 @@ def make_plan(
             continue
         if path in foreign:
             others.append(path)
-        steps[path] = _Step(path=path, wanted=wanted, data=data)
+        is_folder = wanted.is_folder or (wanted.name is None and stat.S_ISDIR(os.lstat(path).st_mode))
+        steps[path] = _Step(path=path, wanted=wanted, data=data, is_folder=is_folder)
         more, fewer = _line_counts(_read_now(path), data or b"")
         added, removed = added + more, removed + fewer
     return Plan(
