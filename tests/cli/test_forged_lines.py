@@ -83,6 +83,10 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("lock", BAD), ("lock", "check"), ("lock", "check", BAD), ("lock", "diff", BAD, BAD), ("lock", "write"),
+    ("rewind",), ("rewind", BAD), ("rewind", "--session", BAD), ("links", BAD), ("ultrareview", BAD),
+    ("bundle", BAD), ("bundle", "--extras", BAD), ("policy", "replay"), ("policy", "replay", "--rules", BAD),
+    ("policy", "learn", "--all"), ("policy", "diff", BAD, BAD), ("policy", "test", BAD),
     ("audit", BAD), ("audit", "verify", BAD), ("audit", "verify", "--witness", BAD), ("audit", "show", BAD),
     ("audit", "export", BAD), ("audit", "export", "--format", BAD), ("audit", "prove", BAD),
     ("audit", "prove", BAD, "--session", BAD),

@@ -108,6 +108,10 @@ def _write(path: Path, value: Any) -> None:
 
 
 _WORDS = (
+    ("lock", ALL), ("lock", "check"), ("lock", "check", ALL), ("lock", "diff", ALL, ALL), ("lock", "write"),
+    ("rewind",), ("rewind", ALL), ("rewind", "--session", ALL), ("links", ALL), ("ultrareview", ALL),
+    ("bundle", ALL), ("bundle", "--extras", ALL), ("policy", "replay"), ("policy", "replay", "--rules", ALL),
+    ("policy", "learn", "--all"), ("policy", "diff", ALL, ALL), ("policy", "test", ALL),
     ("audit", ALL), ("audit", "verify", ALL), ("audit", "verify", "--witness", ALL), ("audit", "show", ALL),
     ("audit", "export", ALL), ("audit", "export", "--format", ALL), ("audit", "prove", ALL),
     ("audit", "prove", ALL, "--session", ALL),
