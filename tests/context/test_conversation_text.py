@@ -53,7 +53,7 @@ def test_what_does_not_fit_loses_whole_rounds_from_the_front_and_keeps_the_task(
     rounds = [message for number in range(40) for message in _round(number, "x" * 600)]
     told = retell([_TASK, *rounds], units=units)
     texts = _texts(told)
-    assert texts[0].startswith("mend the roof") and "left out" in texts[0]
+    assert texts[0].startswith("mend the roof") and "omitted" in texts[0]
     assert "[result t39 of Bash]" in texts[-1] and "[result t0 of Bash]" not in "".join(texts)
     for number in range(40):
         called, answered = f"[call t{number} of" in "".join(texts), f"[result t{number} of" in "".join(texts)

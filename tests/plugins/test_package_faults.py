@@ -152,7 +152,7 @@ def test_of_two_tools_with_one_name_the_first_counts_and_the_other_is_named(site
         write_package(site, name, tool_code("int"))
     packages, told = load_approved(site, "fault_one", "fault_two")
     assert [tool.name for tool in packages.tools(())] == ["Zed"]
-    assert len(told) == 1 and "The tool Zed of fault_two is left out" in told[0]
+    assert len(told) == 1 and "The tool Zed of fault_two is skipped" in told[0]
 
 
 def test_a_provider_that_cannot_be_made_is_a_sentence():

@@ -201,7 +201,7 @@ async def test_no_credential_says_what_to_do_without_a_request(tmp_path: Path):
     done = await Program(tmp_path).run("-p", "hi", "--output-format", "json")
     result = json.loads(done.out)
     assert (done.code, result["is_error"], result["api_error_status"]) == (1, True, None)
-    assert "ANTHROPIC_API_KEY" in result["result"] and "--model offline" in result["result"]
+    assert "ANTHROPIC_API_KEY" in result["result"] and "/login" in result["result"]
 
 
 async def test_retries_are_announced(tmp_path: Path):

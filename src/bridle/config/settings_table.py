@@ -88,7 +88,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("model", ANYONE, "session/model_choices", "The model of new sessions"),
     Setting("modelOverrides", ANYONE, "parts/provider", "Names of models at the service, by their own names"),
     Setting("network", NO_FOLDER, "session/offline", "What may be reached over the network"),
-    Setting("network.mode", NO_FOLDER, "session/offline", "offline: only the service of the model and network.allow", default="online"),
+    Setting("network.mode", NO_FOLDER, "session/prepare", "offline: only the service of the model and network.allow", default="online"),
     Setting("network.allow", NO_FOLDER, "session/offline", "Services that stay reachable offline: host, host:port or URL"),
     Setting("outputStyle", ANYONE, "session/assembly", "Output style by name", harmless=True),
     Setting("showThinkingSummaries", ANYONE, "terminal/session_view", "Show thinking summaries", default=False, harmless=True),

@@ -455,7 +455,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("BRIDLE_PORT_COUNT", "number", "leases/leases", "Set for commands: how many ports"),
     Variable("BRIDLE_QUALITY_SIGNALS", "switch", "quality/feature", "0: no signs of trouble are counted"),
     Variable("BRIDLE_FLEET_DATA", "text", "fleet/store", "Folder in which `bridle fleet` keeps its runs", default="~/.claude/bridle/fleet"),
-    Variable("BRIDLE_FLEET_WORK", "text", "fleet/run", "Folder for the work folders of fleet tasks and copies of their repositories", default="~/.cache/bridle/fleet"),
+    Variable("BRIDLE_FLEET_WORK", "text", "fleet/store", "Folder for the work folders of fleet tasks and copies of their repositories", default="~/.cache/bridle/fleet"),
     Variable("BRIDLE_FLEET_RUN", "text", "fleet/attempt", "Set in the sessions of a fleet: the run"),
     Variable("BRIDLE_FLEET_TASK", "text", "fleet/attempt", "Set in the sessions of a fleet: the task"),
     Variable("BRIDLE_HUB_DATA", "text", "hub/serving", "Folder in which `bridle hub` keeps its data", default="~/.claude/bridle/hub"),

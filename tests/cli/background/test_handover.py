@@ -170,8 +170,9 @@ async def test_an_agent_that_was_at_work_goes_on_over_there_from_its_transcript(
     }
     script = [
         step(hands_over, when="hand it over"),
+        # The session asks again with the agent's call in its request, perhaps before the agent does.
+        step("It digs.", when="toolu_agent"),
         step(_bash(_WAITS), when="Dig the well."),
-        step("It digs.", when="hand it over"),
         step("Moved.", when="The move stopped this background work"),
     ]
     async with background(tmp_path, script, settings=_ALLOWED) as bridle:

@@ -28,8 +28,8 @@ async def test_a_pipe_gets_markdown(tmp_path: Path):
     listed = await program.run("docs", "--list")
     assert [line.split()[0] for line in listed.out.splitlines()][:3] == [
         "agents",
+        "air-gap",
         "architecture",
-        "audit",
     ]
 
 

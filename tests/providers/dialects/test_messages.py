@@ -105,7 +105,7 @@ async def test_without_any_credential_nothing_is_connected():
             await ask(server, env={"ANTHROPIC_API_KEY": ""})
         assert server.connections == 0
     assert (caught.value.kind, caught.value.status) == ("authentication_failed", None)
-    for way_out in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "--model offline"):
+    for way_out in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "/login", "offline"):
         assert way_out in str(caught.value)
 
 

@@ -24,7 +24,7 @@ from bridle.transcripts.files.checkpoint_entries import (
 )
 from bridle.transcripts.files.command_changes import Watch, watch
 from bridle.transcripts.files.restoring import Plan, full_stamp, is_as, make_plan, named, small_digest
-from bridle.transcripts.files.tree import Tree
+from bridle.transcripts.files.tree import Events, Tree
 from bridle.transcripts.line import timestamp
 from bridle.types.entry import NoteEntry
 from bridle.types.errors import SessionError
@@ -74,6 +74,7 @@ class FileCheckpoints:
         self._lock = asyncio.Lock()
         self._tree = Tree(around.roots() if around.whole else (), folder, around.env, around.say)
         self._taking: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._working = 0
         """How many turns and commands run: what changes meanwhile is theirs."""
         self._in_turn = False
@@ -87,6 +88,7 @@ class FileCheckpoints:
         self._look_back(before.after)
 
     async def begin(self, prompt: str) -> None:
+        await self._ended()
         async with self._lock:
             if self._around.whole and self._taking is None:
                 self._taking = asyncio.create_task(self._tree.take())
@@ -107,10 +109,37 @@ class FileCheckpoints:
     async def end(self) -> None:
         if not self._in_turn:
             return
-        async with self._lock:
-            await self._settle()
+        # A lock that is free is taken at once: no one looks in between.
+        await self._lock.acquire()
+        try:
             self._in_turn = False
+            # Whatever changes files waits for the first look; a turn that ends before it has changed nothing.
+            if not (self._taking is not None and self._taking.done() and await self._is_watching()):
+                self._working -= 1
+                self._lock.release()
+                return
+            events = self._tree.events()
+        except BaseException:
+            self._lock.release()
+            raise
+        # The result of the turn waits only for the list of what has changed, not for a look at each.
+        self._ending = asyncio.create_task(self._finish(events))
+        if events is None:
+            await self._ended()  # Without such a list, what changes later could not be told apart.
+
+    async def _finish(self, events: Events | None) -> None:
+        """Attribute what has changed to the turn that has ended, and let go of the lock."""
+        try:
+            await self._attribute(events)
+        finally:
             self._working -= 1
+            self._lock.release()
+
+    async def _ended(self) -> None:
+        """Wait until all changes of the turn before are attributed."""
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            await asyncio.shield(ending)
 
     async def enter(self) -> None:
         """Work for the session begins that may outlive the turn."""
@@ -189,6 +218,7 @@ class FileCheckpoints:
         self._around.note(undone_row(undone, self._now(), cwd=self._around.cwd))
 
     async def close(self) -> None:
+        await self._ended()
         if self._taking is not None:
             self._taking.cancel()
             await asyncio.gather(self._taking, return_exceptions=True)
@@ -245,15 +275,22 @@ class FileCheckpoints:
 
     async def _settle(self) -> None:
         """Find out what has changed, and whether the session did it."""
+        if await self._is_watching():
+            await self._attribute(self._tree.events())
+
+    async def _is_watching(self) -> bool:
+        """Whether changes can be told, once the first look is done."""
         if self._taking is None:
-            return
+            return False
         if not self._taking.done():
             await asyncio.wait([self._taking])
         if not self._taking.cancelled() and (fault := self._taking.exception()) is not None:
             self._around.say(f"Files changed by commands are not kept: {fault}")
             self._taking, self._around = None, replace(self._around, whole=False)
-            return
-        events = self._tree.events()
+            return False
+        return True
+
+    async def _attribute(self, events: Events | None) -> None:
         changed = await asyncio.to_thread(self._tree.changed, events)
         found = await asyncio.to_thread(self._told_apart, changed)
         self._record(found)

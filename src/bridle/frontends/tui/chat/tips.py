@@ -55,7 +55,7 @@ _ALL = (
     Tip("history", "ctrl+r searches your earlier prompts"),
     Tip("editor", "ctrl+g opens the prompt in your editor"),
     Tip("keys", "? shows the keys"),
-    Tip("docs", "/docs has the full documentation"),
+    Tip("docs", "the documentation opens with /docs"),
     Tip("lists", "/ lists commands, @ lists files"),
     Tip("btw", "/btw asks a side question while the model works"),
     Tip("context", "/context shows what fills the context window"),
