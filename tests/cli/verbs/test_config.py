@@ -93,3 +93,16 @@ async def test_broken_file_is_never_written_over(tmp_path: Path):
     done = await program.run("config", "set", "language", "Dutch")
     assert done.code == 1 and str(settings) in done.err
     assert settings.read_text() == '{"model": '
+
+
+async def test_a_mistyped_setting_is_not_written_and_an_unknown_one_is_named(tmp_path: Path):
+    program = Program(tmp_path)
+    slip = await program.run("config", "set", "modle", "opus")
+    assert (slip.code, slip.err) == (1, "error: modle: unknown setting: did you mean model?\n")
+    assert not (program.home / ".claude" / "settings.json").exists()
+    other = await program.run("config", "set", "someOtherTool.key", "1")
+    assert (other.code, other.out) == (0, "")
+    assert other.err == "note: someOtherTool is not a setting of bridle; it is kept for other programs\n"
+    assert json.loads((program.home / ".claude" / "settings.json").read_text()) == {
+        "someOtherTool": {"key": 1}
+    }

@@ -12,7 +12,8 @@ from bridle.config import edit, explain
 from bridle.config.feature_settings import checked, key_of
 from bridle.config.json_schema import settings_schema
 from bridle.config.load import Config, load
-from bridle.config.validate import check
+from bridle.config.schema import TYPES
+from bridle.config.validate import check, misspelled
 from bridle.host.paths import config_home
 from bridle.host.secrets import without_secrets
 from bridle.host.stdio import complain
@@ -63,12 +64,15 @@ def set_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Write a value.
 
     Raises:
-        UsageError: the key is none.
+        UsageError: the key is none, or one slip away from a setting.
         ConfigError: it cannot have this value, or the file cannot be written.
     """
     path, key, value = _file(given, env), given.one("key"), _value(given.one("value"))
     key_path = _path(key)
-    values, faults = check(_nested(key_path, value))
+    nested = _nested(key_path, value)
+    if slip := next(misspelled(nested), None):
+        raise UsageError(f"{key}: {slip[1]}")
+    values, faults = check(nested)
     wrong = [fault[1] for fault in faults] or checked(values, _rows(env))[1]
     if wrong:
         raise ConfigError(f"invalid value for {key}: {wrong[0]}")
@@ -76,6 +80,8 @@ def set_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
         edit.set_value(path, key_path, value)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): check its permissions") from error
+    if key_path[0] not in TYPES:
+        complain(f"note: {key_path[0]} is not a setting of bridle; it is kept for other programs")
     return 0
 
 
