@@ -279,7 +279,7 @@ class FileCheckpoints:
             await self._attribute(self._tree.events())
 
     async def _is_watching(self) -> bool:
-        """Whether changes can be told, once the first look is done."""
+        """Whether changes can be followed, once the first look is done."""
         if self._taking is None:
             return False
         if not self._taking.done():
