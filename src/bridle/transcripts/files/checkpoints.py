@@ -125,10 +125,10 @@ class FileCheckpoints:
         # The result of the turn waits only for the list of what has changed, not for a look at each.
         self._ending = asyncio.create_task(self._finish(events))
         if events is None:
-            await self._ended()  # Without such a list, what changes later could not be told apart.
+            await self._ended()  # Without such a list, later changes would look the same.
 
     async def _finish(self, events: Events | None) -> None:
-        """Attribute what has changed to the turn that has ended, and let go of the lock."""
+        """Attribute what has changed to the turn that has ended, and release the lock."""
         try:
             await self._attribute(events)
         finally:
@@ -279,7 +279,7 @@ class FileCheckpoints:
             await self._attribute(self._tree.events())
 
     async def _is_watching(self) -> bool:
-        """Whether changes can be followed, once the first look is done."""
+        """Whether changes are followed, once the first look is done."""
         if self._taking is None:
             return False
         if not self._taking.done():
