@@ -278,7 +278,7 @@ class FakeHouse:
 
 
 class FakeIdentityProvider(FakeHouse):
-    """The same as the identity provider of an organization: it says who somebody is, and exchanges that."""
+    """The same as the identity provider of an organization: it says who a user is, and exchanges that."""
 
     well_known = "openid-configuration"
 

@@ -1,4 +1,4 @@
-"""Going back and forth with everything that changed in the working folders, whoever changed it."""
+"""Going back and forth with everything that changed in the working folders, no matter who changed it."""
 
 import asyncio
 import os

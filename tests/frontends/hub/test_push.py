@@ -56,7 +56,7 @@ class Browser:
 
 
 class Service:
-    """A push service, an ntfy server or whoever waits behind a webhook."""
+    """A push service, an ntfy server or anyone behind a webhook."""
 
     def __init__(self) -> None:
         self.requests: asyncio.Queue[tuple[dict[str, str], bytes]] = asyncio.Queue()
