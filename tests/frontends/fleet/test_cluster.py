@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.frontends.fleet.store import RunStore, all_runs
+from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 from tests.fakes.ray_cluster import RayCluster, needs_ray, ray_cluster
 from tests.fakes.repositories import repository
@@ -101,17 +102,13 @@ async def _cancelled(program: Program, cluster: RayCluster, folder: Path) -> Non
     process = await program.start("fleet", "run", tasks, "--on", cluster.address)
     store = await _new_run(folder, before)
     await _finished(store, 1)
-    async with asyncio.timeout(60):
-        while not _with_words(mark):
-            await asyncio.sleep(0.05)
+    await eventually(lambda: _with_words(mark))
 
     process.send_signal(signal.SIGINT)
     await process.communicate()
 
     assert process.returncode == 130
-    async with asyncio.timeout(60):
-        while _with_words(mark):
-            await asyncio.sleep(0.05)
+    await eventually(lambda: not _with_words(mark))
     assert store.row().counts == {"done": 1, "waiting": 1}
 
 
@@ -147,16 +144,15 @@ async def test_artifacts_live_in_a_bucket_and_a_store_that_does_not_answer_is_na
 
 
 async def _new_run(folder: Path, before: set[str]) -> RunStore:
-    async with asyncio.timeout(90):
-        while not (new := [each for each in all_runs(str(folder / "fleet")) if each.id not in before]):
-            await asyncio.sleep(0.05)
-    return new[0]
+    def new() -> list[RunStore]:
+        return [each for each in all_runs(str(folder / "fleet")) if each.id not in before]
+
+    await eventually(new, 90)
+    return new()[0]
 
 
 async def _finished(store: RunStore, count: int) -> None:
-    async with asyncio.timeout(120):
-        while store.row().finished < count:
-            await asyncio.sleep(0.05)
+    await eventually(lambda: store.row().finished >= count, 120)
 
 
 def _actors() -> list[int]:

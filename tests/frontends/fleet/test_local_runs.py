@@ -1,6 +1,5 @@
 """Whole runs on the processes of this machine: real sessions, sandbox, git, kills."""
 
-import asyncio
 import hashlib
 import json
 import os
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.frontends.fleet.store import RunStore, all_runs
+from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 from tests.fakes.repositories import git, repository
 from tests.frontends.fleet.tasks import say, shell, task, tasks_file, write
@@ -31,12 +31,10 @@ def results(out: str) -> dict[str, Any]:
 
 async def until(program: Program, folder: Path, count: int) -> RunStore:
     """Wait until so many tasks of the run are finished."""
-    async with asyncio.timeout(90):
-        while True:
-            runs = all_runs(str(folder / "fleet"))
-            if runs and runs[0].row().finished >= count:
-                return runs[0]
-            await asyncio.sleep(0.05)
+    await eventually(
+        lambda: any(run.row().finished >= count for run in all_runs(str(folder / "fleet"))[:1]), 90
+    )
+    return all_runs(str(folder / "fleet"))[0]
 
 
 def workers(folder: Path) -> list[int]:
@@ -54,9 +52,7 @@ def workers(folder: Path) -> list[int]:
 
 
 async def gone(folder: Path) -> bool:
-    async with asyncio.timeout(60):
-        while workers(folder):
-            await asyncio.sleep(0.05)
+    await eventually(lambda: not workers(folder))
     return True
 
 
@@ -184,9 +180,7 @@ async def test_ctrl_c_ends_running_tasks_and_leaves_no_process(tmp_path: Path):
     tasks = tasks_file(tmp_path, task("fast", say()), task("long", shell(mark, text="waiting")))
     process = await program.start("fleet", "run", tasks, "--workers", "2")
     store = await until(program, tmp_path, 1)
-    async with asyncio.timeout(60):
-        while not _running(mark):
-            await asyncio.sleep(0.05)
+    await eventually(lambda: _running(mark))
 
     process.send_signal(signal.SIGINT)
     out, err = await process.communicate()
