@@ -18,6 +18,7 @@ from bridle.frontends.fleet.task_files import read_tasks
 from bridle.host.stdio import complain, libraries_on_stderr
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
+from bridle.types.text import counted
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)B?", re.IGNORECASE)
 _FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -45,7 +46,7 @@ def run_tasks(
     async def work() -> int:
         store = await create_run(tasks, options, env)
         if not (as_json or quiet):
-            count = f"{len(tasks)} tasks on {options.on}"
+            count = f"{counted(len(tasks), 'task')} on {options.on}"
             tell(f"run {store.id}: {count}. Watch it with: bridle fleet show {store.id}")
         return await drive(store, env, as_json=as_json, quiet=quiet)
 
